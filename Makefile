@@ -1,0 +1,68 @@
+# Every target sets up .venv by itself; all it needs is Python 3.11 or newer.
+#   make PYTHON=python3.12 test             use another interpreter (when .venv is first made)
+#   make test PYTEST_ARGS="-k denoising"    pass options on to pytest
+#   make test WORKERS=8                     run the tests in more processes
+PYTHON ?= python3
+WORKERS ?= 2
+PYTEST_ARGS ?=
+BENCH_ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp-dev
+
+# One thread for each test process: without this every process starts as many threads as there are
+# cores, and the linear algebra of two processes fights over the same ones.
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+	VECLIB_MAXIMUM_THREADS=1 NUMBA_NUM_THREADS=1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast lint bench docs clean
+
+help: ## list the targets
+	@echo "make <target>, where <target> is one of"
+	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) \
+		| awk -F'|' '{ printf "  %-10s %s\n", $$1, $$2 }'
+
+demo: $(STAMP) ## predict a learning curve: print a table, write demo/learning_curve.png
+	$(BIN)/python examples/demo.py
+
+test: $(STAMP) ## run all the tests
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+
+test-fast: $(STAMP) ## run the tests that are not marked slow
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(PYTEST_ARGS)
+
+lint: $(STAMP) ## check style, import order, undefined names, formatting and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP) ## compare speed and accuracy with a plain reference
+	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
+
+docs: $(STAMP) ## build the documentation, with warnings as errors
+	@if [ ! -f docs/conf.py ]; then \
+		echo "There is nothing to build yet: the documentation is the plain Markdown in docs/."; \
+	elif ! $(BIN)/python -c 'import sphinx' 2>/dev/null; then \
+		echo "docs/conf.py exists but Sphinx is not installed; add it to the dev extra in pyproject.toml." >&2; \
+		exit 1; \
+	else \
+		$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html; \
+	fi
+
+clean: ## remove everything that was generated, except .venv
+	rm -rf build dist demo docs/_build docs/gallery docs/api/generated
+	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks
+	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp is as new as the last installation, so nothing is installed again until the dependencies change.
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "widthwise needs Python 3.11 or newer, and '$(PYTHON)' is not; run make PYTHON=/path/to/python." >&2; \
+		exit 1; }
+	@echo "Setting up $(VENV) (only the first time, and when pyproject.toml changes) ..."
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@touch $@
