@@ -58,11 +58,12 @@ clean: ## remove everything that was generated, except .venv
 
 # The stamp is as new as the last installation, so nothing is installed again until the dependencies change.
 $(STAMP): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-		echo "widthwise needs Python 3.11 or newer, and '$(PYTHON)' is not; run make PYTHON=/path/to/python." >&2; \
-		exit 1; }
 	@echo "Setting up $(VENV) (only the first time, and when pyproject.toml changes) ..."
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
+		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+			echo "widthwise needs Python 3.11 or newer and '$(PYTHON)' is not: set PYTHON=/path/to/python." >&2; \
+			exit 1; }; \
+		$(PYTHON) -m venv --clear $(VENV); }
 	@$(BIN)/python -m pip install --quiet --upgrade pip
 	@$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	@touch $@
