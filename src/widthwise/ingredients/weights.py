@@ -1,0 +1,434 @@
+r"""Priors P_W of the inner weights: centred laws of unit variance, seen through  y = sqrt(snr) w0 + z.
+
+``free_entropy`` is psi_{P_W} of Result 1 of arXiv:2505.24849,
+
+    psi(snr) = E ln E_w exp(-snr w^2/2 + snr w0 w + sqrt(snr) z w),    psi(0) = 0,
+
+and ``overlap`` is F = E[w0 <w>] = 2 psi', so that F(0) = 0, F'(0) = 1 and F increases to 1. All laws share
+one set of methods; ``channel(snr)`` gives every quantity at the price of one.
+
+>>> resolve("-1,0,1@0.125,0.75,0.125", normalise=True)
+weights.Discrete((-2.0, 0.0, 2.0), (0.125, 0.75, 0.125))
+"""
+
+import abc
+import difflib
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .scalar_channel import ChannelValues, as_snr, mixture_channel, uniform_channel
+
+__all__ = [
+    "Discrete",
+    "Gaussian",
+    "GaussianMixture",
+    "Rademacher",
+    "SparseGaussian",
+    "Uniform",
+    "WeightLaw",
+    "resolve",
+]
+
+Array = NDArray[np.float64]
+
+# Mean, variance - 1 and total probability - 1 up to this are taken for rounding of the input, and removed.
+_ROUNDING = 1e-9
+_SQRT3 = float(np.sqrt(3.0))
+
+
+class WeightLaw(abc.ABC):
+    """A centred law of unit variance; its methods take an array of snr >= 0 and return one of its shape."""
+
+    is_discrete: bool = False
+    is_symmetric: bool = True
+
+    @property
+    @abc.abstractmethod
+    def spec(self) -> str | dict[str, Any]:
+        """A JSON value that ``resolve`` turns back into an equal law."""
+
+    @property
+    @abc.abstractmethod
+    def name(self) -> str:
+        """Short label for legends and tables."""
+
+    @property
+    def entropy(self) -> float | None:
+        """Entropy in nats of a discrete law, None for the others."""
+        return None
+
+    @abc.abstractmethod
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
+        """Independent draws of the given shape."""
+
+    def log_density(self, w: Any, xp: Any = np) -> Any:
+        """ln P_W(w), in the arithmetic of ``xp`` (numpy or jax.numpy); a ValueError for a law with atoms."""
+        raise ValueError(f"{self!r} has atoms, hence no density; sample it with single flips (metropolis)")
+
+    def channel(self, snr: ArrayLike) -> ChannelValues:
+        """Free entropy, overlap, mmse, overlap slope and entropy deficit at once, as a named tuple."""
+        x = as_snr(snr)
+        values = self._channel(x.ravel())
+        return ChannelValues(*(value.reshape(x.shape)[()] for value in values))
+
+    def free_entropy(self, snr: ArrayLike) -> Array:
+        """psi(snr) >= 0: snr/2 minus the mutual information of w and y."""
+        return self.channel(snr).free_entropy
+
+    def overlap(self, snr: ArrayLike) -> Array:
+        """F = E[w0 <w>] = 2 psi', increasing from 0 to 1."""
+        return self.channel(snr).overlap
+
+    def mmse(self, snr: ArrayLike) -> Array:
+        """E Var(w | y) = 1 - F, with relative accuracy however small it is."""
+        return self.channel(snr).mmse
+
+    def overlap_slope(self, snr: ArrayLike) -> Array:
+        """F'(snr) = E[Var(w | y)^2], which is 1 at snr = 0."""
+        return self.channel(snr).overlap_slope
+
+    def entropy_deficit(self, snr: ArrayLike) -> Array:
+        """psi - snr F/2 <= 0; decreases, to minus the entropy if the law is discrete, else without bound."""
+        return self.channel(snr).entropy_deficit
+
+    @abc.abstractmethod
+    def _channel(self, x: Array) -> ChannelValues:
+        """``channel`` at a flat array of valid snr."""
+
+
+@dataclass(frozen=True, repr=False)
+class _Named(WeightLaw):
+    """A law without parameters, known by its name."""
+
+    def __repr__(self) -> str:
+        return f"weights.{type(self).__name__}()"
+
+    @property
+    def spec(self) -> str:
+        return self.name
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__.lower()
+
+
+@dataclass(frozen=True, repr=False)
+class Gaussian(_Named):
+    """Standard normal weights: F = snr/(1 + snr)."""
+
+    def sample(self, rng, size):
+        return rng.standard_normal(size)
+
+    def log_density(self, w, xp=np):
+        return -w * w / 2 - np.log(2 * np.pi) / 2
+
+    def _channel(self, x):
+        mmse = 1 / (1 + x)
+        overlap, log = x * mmse, np.log1p(x)
+        return ChannelValues((x - log) / 2, overlap, mmse, mmse**2, (overlap - log) / 2)
+
+
+@dataclass(frozen=True, repr=False)
+class Rademacher(_Named):
+    """Weights +1 or -1 with equal probability."""
+
+    is_discrete = True
+
+    @property
+    def entropy(self):
+        return float(np.log(2))
+
+    def sample(self, rng, size):
+        return 2.0 * rng.integers(0, 2, size) - 1.0
+
+    def _channel(self, x):
+        return mixture_channel((-1.0, 1.0), (0.0, 0.0), (0.5, 0.5))(x)
+
+
+@dataclass(frozen=True, repr=False)
+class Uniform(_Named):
+    """Weights uniform on [-sqrt(3), sqrt(3)]."""
+
+    def sample(self, rng, size):
+        return rng.uniform(-_SQRT3, _SQRT3, size)
+
+    def log_density(self, w, xp=np):
+        return xp.where(xp.abs(w) <= _SQRT3, -np.log(2 * _SQRT3), -np.inf)
+
+    def _channel(self, x):
+        return uniform_channel(x)
+
+
+@dataclass(frozen=True, repr=False)
+class Discrete(WeightLaw):
+    """Any discrete law of mean 0 and variance 1.
+
+    Parameters
+    ----------
+    atoms, probabilities : sequences of one length
+        Kept sorted by atom; equal atoms are merged and atoms of probability 0 dropped. Mean, variance and
+        total probability may be off by 1e-9 (rounding), no more; ``Discrete.normalised`` shifts and rescales.
+    """
+
+    atoms: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    is_discrete = True
+
+    def __post_init__(self):
+        atoms, probabilities = _checked_law("atoms", self.atoms, self.probabilities)
+        atoms, index = np.unique(atoms, return_inverse=True)
+        probabilities = np.bincount(index, weights=probabilities)
+        kept = probabilities > 0
+        _set_fields(self, atoms=atoms[kept], probabilities=probabilities[kept])
+        _check_moments(atoms @ probabilities, _variance(atoms, probabilities), "weights.Discrete.normalised")
+
+    @classmethod
+    def normalised(cls, atoms: ArrayLike, probabilities: ArrayLike) -> "Discrete":
+        """The law with atoms shifted and rescaled to mean 0 and variance 1, probabilities to total 1."""
+        values, weights = _checked_law("atoms", atoms, probabilities, is_total_free=True)
+        weights = weights / weights.sum()
+        centred = values - values @ weights
+        spread = np.sqrt(centred**2 @ weights)
+        if not spread > 0:
+            raise ValueError(f"atoms {values.tolist()} have variance 0 and cannot be rescaled to variance 1")
+        return cls(tuple((centred / spread).tolist()), tuple(weights.tolist()))
+
+    def __repr__(self) -> str:
+        return f"weights.Discrete({self.atoms!r}, {self.probabilities!r})"
+
+    @property
+    def spec(self):
+        return {"kind": "discrete", "atoms": list(self.atoms), "probabilities": list(self.probabilities)}
+
+    @property
+    def name(self):
+        return f"discrete({', '.join(f'{atom:.3g}' for atom in self.atoms)})"
+
+    @property
+    def entropy(self):
+        p = np.array(self.probabilities)
+        return float(-p @ np.log(p))
+
+    @property
+    def is_symmetric(self):  # type: ignore[override]
+        atoms, p = np.array(self.atoms), np.array(self.probabilities)
+        return bool(
+            np.allclose(atoms, -atoms[::-1], atol=_ROUNDING) and np.allclose(p, p[::-1], atol=_ROUNDING)
+        )
+
+    def sample(self, rng, size):
+        return rng.choice(np.array(self.atoms), size=size, p=_total_one(self.probabilities))
+
+    def _channel(self, x):
+        return mixture_channel(self.atoms, (0.0,) * len(self.atoms), self.probabilities)(x)
+
+
+@dataclass(frozen=True, repr=False)
+class SparseGaussian(WeightLaw):
+    """Gauss–Bernoulli weights: 0 with probability 1 - density, else N(0, 1/density); density in (0, 1]."""
+
+    density: float
+
+    def __post_init__(self):
+        object.__setattr__(self, "density", float(self.density))
+        if not 0 < self.density <= 1:
+            raise ValueError(
+                f"density must be in (0, 1] (the fraction of non-zero weights), got {self.density:g}"
+            )
+
+    def __repr__(self) -> str:
+        return f"weights.SparseGaussian({self.density!r})"
+
+    @property
+    def spec(self):
+        return f"sparse-gaussian({self.density!r})"
+
+    @property
+    def name(self):
+        return f"sparse-gaussian({self.density:g})"
+
+    def sample(self, rng, size):
+        return np.where(
+            rng.random(size) < self.density, rng.standard_normal(size) / np.sqrt(self.density), 0.0
+        )
+
+    def log_density(self, w, xp=np):
+        return Gaussian().log_density(w, xp) if self.density == 1 else super().log_density(w, xp)
+
+    def _channel(self, x):
+        if self.density == 1:
+            return Gaussian()._channel(x)
+        return mixture_channel((0.0, 0.0), (0.0, 1 / self.density), (1 - self.density, self.density))(x)
+
+
+@dataclass(frozen=True, repr=False)
+class GaussianMixture(WeightLaw):
+    """Mixture of Gaussians of mean 0 and total variance 1; every component variance is > 0."""
+
+    means: tuple[float, ...]
+    variances: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    def __post_init__(self):
+        means, probabilities = _checked_law("means", self.means, self.probabilities)
+        variances = np.atleast_1d(np.asarray(self.variances, dtype=float))
+        if variances.shape != means.shape or not np.all((variances > 0) & np.isfinite(variances)):
+            raise ValueError(
+                f"variances must be {means.size} numbers > 0, one for each mean, got {variances.tolist()}; "
+                "use weights.Discrete or weights.SparseGaussian for atoms"
+            )
+        kept = probabilities > 0
+        _set_fields(self, means=means[kept], variances=variances[kept], probabilities=probabilities[kept])
+        total = _variance(means, probabilities) + variances @ probabilities
+        _check_moments(means @ probabilities, total, "weights.GaussianMixture.normalised")
+
+    @classmethod
+    def normalised(
+        cls, means: ArrayLike, variances: ArrayLike, probabilities: ArrayLike
+    ) -> "GaussianMixture":
+        """The mixture shifted and rescaled to mean 0 and total variance 1, its probabilities to total 1."""
+        values, weights = _checked_law("means", means, probabilities, is_total_free=True)
+        inner = np.asarray(variances, dtype=float) * np.ones_like(values)
+        weights = weights / weights.sum()
+        centred = values - values @ weights
+        spread = (centred**2 + inner) @ weights
+        if not spread > 0:
+            raise ValueError(
+                f"the mixture has total variance {spread:g} and cannot be rescaled to variance 1"
+            )
+        columns = (centred / np.sqrt(spread), inner / spread, weights)
+        return cls(*(tuple(column.tolist()) for column in columns))
+
+    def __repr__(self) -> str:
+        return f"weights.GaussianMixture({self.means!r}, {self.variances!r}, {self.probabilities!r})"
+
+    @property
+    def spec(self):
+        fields = {"means": self.means, "variances": self.variances, "probabilities": self.probabilities}
+        return {"kind": "gaussian-mixture"} | {key: list(value) for key, value in fields.items()}
+
+    @property
+    def name(self):
+        return f"gaussian-mixture({', '.join(f'{mean:.3g}' for mean in self.means)})"
+
+    @property
+    def is_symmetric(self):  # type: ignore[override]
+        components = np.array([self.means, self.variances, self.probabilities])
+        mirror = components * np.array([[-1.0], [1.0], [1.0]])
+        here, there = (c[:, np.lexsort(np.round(c, 9))] for c in (components, mirror))
+        return bool(np.allclose(here, there, atol=_ROUNDING))
+
+    def sample(self, rng, size):
+        label = rng.choice(len(self.means), size=size, p=_total_one(self.probabilities))
+        return np.array(self.means)[label] + np.sqrt(self.variances)[label] * rng.standard_normal(size)
+
+    def log_density(self, w, xp=np):
+        components = zip(self.means, self.variances, self.probabilities, strict=True)
+        terms = [np.log(p) - np.log(2 * np.pi * v) / 2 - (w - m) ** 2 / (2 * v) for m, v, p in components]
+        top = functools.reduce(xp.maximum, terms)
+        return top + xp.log(sum(xp.exp(term - top) for term in terms))
+
+    def _channel(self, x):
+        return mixture_channel(self.means, self.variances, self.probabilities)(x)
+
+
+_NAMED: dict[str, type[_Named]] = {"gaussian": Gaussian, "rademacher": Rademacher, "uniform": Uniform}
+_KINDS: dict[str, Any] = {"discrete": Discrete, "gaussian-mixture": GaussianMixture}
+_FORMS = [*_NAMED, "sparse-gaussian(density)", "atoms@probabilities such as -1,0,1@0.25,0.5,0.25"]
+
+
+def resolve(spec: str | Mapping[str, Any] | WeightLaw, *, normalise: bool = False) -> WeightLaw:
+    """The law named by ``spec``.
+
+    Parameters
+    ----------
+    spec : str, mapping or WeightLaw
+        ``"gaussian"``, ``"rademacher"``, ``"uniform"``, ``"sparse-gaussian(0.2)"`` (or ``"sparse(0.2)"``),
+        ``"atoms@probabilities"`` such as ``"-1,1@0.5,0.5"``, what ``law.spec`` gave, or a law, returned as is.
+    normalise : bool
+        Shift and rescale atoms or components to mean 0 and variance 1 instead of refusing others.
+    """
+    if isinstance(spec, WeightLaw):
+        return spec
+    if isinstance(spec, Mapping):
+        fields = dict(spec)
+        kind = fields.pop("kind", None)
+        if kind not in _KINDS:
+            raise ValueError(f"unknown kind of weights {kind!r}; choose from {', '.join(_KINDS)}")
+        law = _KINDS[kind]
+        expected = list(law.__dataclass_fields__)
+        if sorted(fields) != sorted(expected):
+            raise ValueError(
+                f"weights of kind {kind!r} take {', '.join(expected)}, got {', '.join(fields) or 'none'}"
+            )
+        make = law.normalised if normalise else law
+        return make(**{key: _numbers(key, value) for key, value in fields.items()})
+    if not isinstance(spec, str):
+        raise TypeError(f"weights must be a name, a mapping or a weights law, got {spec!r}")
+    if "@" in spec:
+        columns = [_numbers("atoms@probabilities", part.split(",")) for part in spec.split("@", 1)]
+        return (Discrete.normalised if normalise else Discrete)(*columns)
+    word = spec.strip().lower().replace("_", "-")
+    if word in _NAMED:
+        return _NAMED[word]()
+    sparse = re.fullmatch(r"sparse(?:-gaussian)?\(([^()]*)\)", word.replace(" ", ""))
+    if sparse:
+        return SparseGaussian(*_numbers("density", [sparse.group(1)]))
+    near = difflib.get_close_matches(word, [*_NAMED, "sparse-gaussian", "sparse"], n=2)
+    hint = f", did you mean {' or '.join(repr(match) for match in near)}?" if near else ""
+    raise ValueError(f"unknown weights {spec!r}{hint}; choose from {'; '.join(_FORMS)}")
+
+
+def _numbers(what: str, values: Any) -> tuple[float, ...]:
+    try:
+        return tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be numbers, got {values!r}") from None
+
+
+def _checked_law(what: str, values: ArrayLike, probabilities: ArrayLike, *, is_total_free: bool = False):
+    """Values and probabilities as arrays, after checking everything but the moments."""
+    x, p = (np.atleast_1d(np.asarray(a, dtype=float)) for a in (values, probabilities))
+    if x.ndim != 1 or x.shape != p.shape or x.size == 0:
+        raise ValueError(
+            f"{what} and probabilities must be two lists of one length, got {x.size} and {p.size}"
+        )
+    if not (np.isfinite(x).all() and np.isfinite(p).all()):
+        raise ValueError(f"{what} and probabilities must be finite, got {x.tolist()} and {p.tolist()}")
+    if (p < 0).any():
+        raise ValueError(f"probabilities must be >= 0, got {p.min():g}")
+    if not is_total_free and abs(p.sum() - 1) > _ROUNDING:
+        raise ValueError(f"probabilities must sum to 1, got {p.sum():.10g}; divide them by their sum")
+    if not p.sum() > 0:
+        raise ValueError("probabilities must not all be 0")
+    return x, p
+
+
+def _check_moments(mean: float, variance: float, remedy: str) -> None:
+    if abs(mean) > _ROUNDING or abs(variance - 1) > _ROUNDING:
+        raise ValueError(
+            f"weights must have mean 0 and variance 1, got mean {mean:.10g} and variance {variance:.10g}; "
+            f"subtract the mean and divide by {np.sqrt(variance):.10g}, or use {remedy}(...)"
+        )
+
+
+def _variance(values: Array, p: Array) -> float:
+    return float((values - values @ p) ** 2 @ p)
+
+
+def _total_one(probabilities: Sequence[float]) -> Array:
+    p = np.array(probabilities)
+    return p / p.sum()
+
+
+def _set_fields(law: WeightLaw, **fields: Array) -> None:
+    """Store arrays as tuples of floats in a frozen law, so that it can be hashed, compared and printed."""
+    for key, value in fields.items():
+        object.__setattr__(law, key, tuple(value.tolist()))
