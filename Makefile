@@ -54,7 +54,7 @@ docs: $(STAMP) ## build the documentation, with warnings as errors
 clean: ## remove everything that was generated, except .venv
 	rm -rf build dist demo docs/_build docs/gallery docs/api/generated
 	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks
-	find src tests examples benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find . \( -path ./$(VENV) -o -path ./.git \) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The stamp is as new as the last installation, so nothing is installed again until the dependencies change.
 $(STAMP): pyproject.toml
