@@ -14,6 +14,7 @@ weights.Discrete((-2.0, 0.0, 2.0), (0.125, 0.75, 0.125))
 import abc
 import difflib
 import functools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ Array = NDArray[np.float64]
 
 # Mean, variance - 1 and total probability - 1 up to this are taken for rounding of the input, and removed.
 _ROUNDING = 1e-9
-_SQRT3 = float(np.sqrt(3.0))
+_SQRT3 = math.sqrt(3.0)
 
 
 class WeightLaw(abc.ABC):
@@ -68,7 +69,10 @@ class WeightLaw(abc.ABC):
         """Independent draws of the given shape."""
 
     def log_density(self, w: Any, xp: Any = np) -> Any:
-        """ln P_W(w), in the arithmetic of ``xp`` (numpy or jax.numpy); a ValueError for a law with atoms."""
+        """ln P_W(w), in the arithmetic of ``xp`` (numpy or jax.numpy); a ValueError for a law with atoms.
+
+        Constants are Python floats, so the precision is that of ``w``.
+        """
         raise ValueError(f"{self!r} has atoms, hence no density; sample it with single flips (metropolis)")
 
     def channel(self, snr: ArrayLike) -> ChannelValues:
@@ -126,7 +130,7 @@ class Gaussian(_Named):
         return rng.standard_normal(size)
 
     def log_density(self, w, xp=np):
-        return -w * w / 2 - np.log(2 * np.pi) / 2
+        return -w * w / 2 - math.log(2 * math.pi) / 2
 
     def _channel(self, x):
         mmse = 1 / (1 + x)
@@ -142,7 +146,7 @@ class Rademacher(_Named):
 
     @property
     def entropy(self):
-        return float(np.log(2))
+        return math.log(2)
 
     def sample(self, rng, size):
         return 2.0 * rng.integers(0, 2, size) - 1.0
@@ -159,7 +163,7 @@ class Uniform(_Named):
         return rng.uniform(-_SQRT3, _SQRT3, size)
 
     def log_density(self, w, xp=np):
-        return xp.where(xp.abs(w) <= _SQRT3, -np.log(2 * _SQRT3), -np.inf)
+        return xp.where(xp.abs(w) <= _SQRT3, -math.log(2 * _SQRT3), -math.inf)
 
     def _channel(self, x):
         return uniform_channel(x)
@@ -183,22 +187,16 @@ class Discrete(WeightLaw):
 
     def __post_init__(self):
         atoms, probabilities = _checked_law("atoms", self.atoms, self.probabilities)
-        atoms, index = np.unique(atoms, return_inverse=True)
-        probabilities = np.bincount(index, weights=probabilities)
-        kept = probabilities > 0
-        _set_fields(self, atoms=atoms[kept], probabilities=probabilities[kept])
-        _check_moments(atoms @ probabilities, _variance(atoms, probabilities), "weights.Discrete.normalised")
+        _check_moments(atoms, 0 * atoms, probabilities, "weights.Discrete.normalised")
+        atoms, probabilities = atoms[probabilities > 0], probabilities[probabilities > 0]
+        values, label = np.unique(atoms, return_inverse=True)
+        _set_fields(self, atoms=values, probabilities=np.bincount(label, weights=probabilities))
 
     @classmethod
     def normalised(cls, atoms: ArrayLike, probabilities: ArrayLike) -> "Discrete":
         """The law with atoms shifted and rescaled to mean 0 and variance 1, probabilities to total 1."""
-        values, weights = _checked_law("atoms", atoms, probabilities, is_total_free=True)
-        weights = weights / weights.sum()
-        centred = values - values @ weights
-        spread = np.sqrt(centred**2 @ weights)
-        if not spread > 0:
-            raise ValueError(f"atoms {values.tolist()} have variance 0 and cannot be rescaled to variance 1")
-        return cls(tuple((centred / spread).tolist()), tuple(weights.tolist()))
+        values, _, weights = _standardised("atoms", atoms, 0.0, probabilities)
+        return cls(values, weights)
 
     def __repr__(self) -> str:
         return f"weights.Discrete({self.atoms!r}, {self.probabilities!r})"
@@ -278,33 +276,18 @@ class GaussianMixture(WeightLaw):
 
     def __post_init__(self):
         means, probabilities = _checked_law("means", self.means, self.probabilities)
-        variances = np.atleast_1d(np.asarray(self.variances, dtype=float))
-        if variances.shape != means.shape or not np.all((variances > 0) & np.isfinite(variances)):
-            raise ValueError(
-                f"variances must be {means.size} numbers > 0, one for each mean, got {variances.tolist()}; "
-                "use weights.Discrete or weights.SparseGaussian for atoms"
-            )
+        variances = _positive_variances(self.variances, means.size)
         kept = probabilities > 0
         _set_fields(self, means=means[kept], variances=variances[kept], probabilities=probabilities[kept])
-        total = _variance(means, probabilities) + variances @ probabilities
-        _check_moments(means @ probabilities, total, "weights.GaussianMixture.normalised")
+        _check_moments(means, variances, probabilities, "weights.GaussianMixture.normalised")
 
     @classmethod
     def normalised(
         cls, means: ArrayLike, variances: ArrayLike, probabilities: ArrayLike
     ) -> "GaussianMixture":
         """The mixture shifted and rescaled to mean 0 and total variance 1, its probabilities to total 1."""
-        values, weights = _checked_law("means", means, probabilities, is_total_free=True)
-        inner = np.asarray(variances, dtype=float) * np.ones_like(values)
-        weights = weights / weights.sum()
-        centred = values - values @ weights
-        spread = (centred**2 + inner) @ weights
-        if not spread > 0:
-            raise ValueError(
-                f"the mixture has total variance {spread:g} and cannot be rescaled to variance 1"
-            )
-        columns = (centred / np.sqrt(spread), inner / spread, weights)
-        return cls(*(tuple(column.tolist()) for column in columns))
+        variances = _positive_variances(variances, np.size(means))
+        return cls(*_standardised("means", means, variances, probabilities))
 
     def __repr__(self) -> str:
         return f"weights.GaussianMixture({self.means!r}, {self.variances!r}, {self.probabilities!r})"
@@ -331,7 +314,9 @@ class GaussianMixture(WeightLaw):
 
     def log_density(self, w, xp=np):
         components = zip(self.means, self.variances, self.probabilities, strict=True)
-        terms = [np.log(p) - np.log(2 * np.pi * v) / 2 - (w - m) ** 2 / (2 * v) for m, v, p in components]
+        terms = [
+            math.log(p) - math.log(2 * math.pi * v) / 2 - (w - m) ** 2 / (2 * v) for m, v, p in components
+        ]
         top = functools.reduce(xp.maximum, terms)
         return top + xp.log(sum(xp.exp(term - top) for term in terms))
 
@@ -351,7 +336,7 @@ def resolve(spec: str | Mapping[str, Any] | WeightLaw, *, normalise: bool = Fals
     ----------
     spec : str, mapping or WeightLaw
         ``"gaussian"``, ``"rademacher"``, ``"uniform"``, ``"sparse-gaussian(0.2)"`` (or ``"sparse(0.2)"``),
-        ``"atoms@probabilities"`` such as ``"-1,1@0.5,0.5"``, what ``law.spec`` gave, or a law, returned as is.
+        ``"atoms@probabilities"`` such as ``"-1,1@0.5,0.5"``, what ``law.spec`` gave, or a law.
     normalise : bool
         Shift and rescale atoms or components to mean 0 and variance 1 instead of refusing others.
     """
@@ -411,7 +396,19 @@ def _checked_law(what: str, values: ArrayLike, probabilities: ArrayLike, *, is_t
     return x, p
 
 
-def _check_moments(mean: float, variance: float, remedy: str) -> None:
+def _positive_variances(variances: ArrayLike, n_components: int) -> Array:
+    v = np.atleast_1d(np.asarray(variances, dtype=float))
+    if v.shape != (n_components,) or not np.all((v > 0) & np.isfinite(v)):
+        raise ValueError(
+            f"variances must be {n_components} numbers > 0, one for each mean, got {v.tolist()}; "
+            "use weights.Discrete or weights.SparseGaussian for atoms"
+        )
+    return v
+
+
+def _check_moments(values: Array, variances: Array, p: Array, remedy: str) -> None:
+    mean = values @ p
+    variance = ((values - mean) ** 2 + variances) @ p
     if abs(mean) > _ROUNDING or abs(variance - 1) > _ROUNDING:
         raise ValueError(
             f"weights must have mean 0 and variance 1, got mean {mean:.10g} and variance {variance:.10g}; "
@@ -419,8 +416,16 @@ def _check_moments(mean: float, variance: float, remedy: str) -> None:
         )
 
 
-def _variance(values: Array, p: Array) -> float:
-    return float((values - values @ p) ** 2 @ p)
+def _standardised(what: str, values: ArrayLike, variances: ArrayLike, probabilities: ArrayLike):
+    """Values, variances and probabilities after the shift and the two rescalings, as tuples."""
+    x, p = _checked_law(what, values, probabilities, is_total_free=True)
+    p = p / p.sum()
+    x = x - x @ p
+    v = np.broadcast_to(np.asarray(variances, dtype=float), x.shape)
+    total = (x**2 + v) @ p
+    if not total > 0:
+        raise ValueError(f"a law of variance {total:g} cannot be rescaled to variance 1")
+    return tuple(tuple(column.tolist()) for column in (x / np.sqrt(total), v / total, p))
 
 
 def _total_one(probabilities: Sequence[float]) -> Array:
@@ -428,7 +433,7 @@ def _total_one(probabilities: Sequence[float]) -> Array:
     return p / p.sum()
 
 
-def _set_fields(law: WeightLaw, **fields: Array) -> None:
+def _set_fields(law: WeightLaw, **fields: NDArray[Any]) -> None:
     """Store arrays as tuples of floats in a frozen law, so that it can be hashed, compared and printed."""
     for key, value in fields.items():
         object.__setattr__(law, key, tuple(value.tolist()))
