@@ -1,0 +1,255 @@
+r"""The tail kernel g(x) = sum_{l>=3} c_l^2 x^l of an activation, quick to evaluate (eq. g_func of arXiv:2505.24849).
+
+Two forms share one set of methods. :class:`SeriesKernel` sums the power series, all of whose terms are
+positive for x >= 0. :class:`TabulatedKernel` does so for |x| <= 1/2 and beyond looks up g' as a function of
+theta = arccos|x|, where it is piecewise analytic up to and including x = 1: kinks of the activation show as
+odd powers of theta, that is of sqrt(1 - x). The gap g(1) - g(1 - gap) is the integral of g', a mean of
+positive numbers, so that no digits are lost however close to 1 one comes.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from widthwise.ingredients.hermite import gauss_legendre
+
+__all__ = ["SeriesKernel", "TabulatedKernel"]
+
+N_SERIES = 57  # terms needed for |x| <= 1/2, since 2^-57 = 7e-18
+SWITCH = 0.5  # |x| beyond which the table is used
+_DEGREE = 16
+_TOLERANCE = 2e-14
+_NARROWEST = 1e-10
+
+_ORDER = np.arange(_DEGREE)
+_POINTS = np.cos(np.pi * (_ORDER + 0.5) / _DEGREE)[::-1].copy()
+_TO_CHEBYSHEV = np.cos(np.outer(_ORDER, np.arccos(_POINTS))) * np.where(_ORDER == 0, 1.0, 2.0)[:, None] / _DEGREE
+
+
+class SeriesKernel:
+    """g from its squared normalised coefficients, c_l^2 at index l (the first three are ignored)."""
+
+    def __init__(self, squares: np.ndarray) -> None:
+        terms = np.array(squares, dtype=float)
+        terms[:3] = 0.0
+        terms = np.trim_zeros(terms, "b")
+        order = np.arange(terms.size)
+        self._value = terms
+        self._slope = (order * terms)[1:]
+        self._curvature = (order * (order - 1) * terms)[2:]
+        # (1 - x^l) / (1 - x) = 1 + x + ... + x^(l-1): the gap is again a series with positive terms.
+        self._drop = np.cumsum(terms[:0:-1])[::-1]
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """g(x), for x in [-1, 1]."""
+        return _horner(self._value, x)
+
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        """g'(x)."""
+        return _horner(self._slope, x)
+
+    def curvature(self, x: np.ndarray) -> np.ndarray:
+        """g''(x)."""
+        return _horner(self._curvature, x)
+
+    def drop(self, gap: np.ndarray) -> np.ndarray:
+        """g(1) - g(1 - gap), for gap in [0, 1]."""
+        return gap * _horner(self._drop, 1.0 - gap)
+
+    def slope_below_one(self, gap: np.ndarray) -> np.ndarray:
+        """g'(1 - gap)."""
+        return self.slope(1.0 - gap)
+
+
+class TabulatedKernel:
+    r"""g from a short series and tables of g' near x = 1 and, made when first asked for, near x = -1.
+
+    Parameters
+    ----------
+    squares : ndarray
+        c_l^2 for l = 0 ... 56 at least.
+    make_slope : callable
+        ``make_slope(mirrored)`` returns a function theta -> g'(± cos theta), times sin(theta) if ``has_jumps``.
+    has_jumps : bool
+        Whether the activation itself is discontinuous, so that g'(1) is infinite.
+    """
+
+    def __init__(self, squares: np.ndarray, make_slope: Callable, has_jumps: bool = False) -> None:
+        self._series = SeriesKernel(squares[:N_SERIES])
+        self._make_slope = make_slope
+        self._has_jumps = has_jumps
+        self._sides: dict[bool, _Side] = {}
+
+    def value(self, x: np.ndarray) -> np.ndarray:
+        """g(x), for x in [-1, 1]."""
+        return self._piecewise(x, self._series.value, _Side.value)
+
+    def slope(self, x: np.ndarray) -> np.ndarray:
+        """g'(x)."""
+        return self._piecewise(x, self._series.slope, _Side.slope)
+
+    def curvature(self, x: np.ndarray) -> np.ndarray:
+        """g''(x); +inf at x = 1 if the activation has kinks."""
+        return self._piecewise(x, self._series.curvature, _Side.curvature)
+
+    def drop(self, gap: np.ndarray) -> np.ndarray:
+        """g(1) - g(1 - gap), for gap in [0, 1]."""
+        side = self._side(False)
+        near = gap <= 1 - SWITCH
+        if near.all():
+            return side.drop(gap)
+        far_value = side.end - self._series.value(1.0 - np.maximum(gap, 1 - SWITCH))
+        return np.where(near, side.drop(np.minimum(gap, 1 - SWITCH)), far_value)
+
+    def slope_below_one(self, gap: np.ndarray) -> np.ndarray:
+        """g'(1 - gap), which for kinked activations still varies when 1 - gap rounds to 1."""
+        near = gap <= 1 - SWITCH
+        far_value = self._series.slope(1.0 - np.maximum(gap, 1 - SWITCH))
+        return np.where(near, self._side(False).slope(np.minimum(gap, 1 - SWITCH)), far_value)
+
+    def _side(self, mirrored: bool) -> "_Side":
+        if mirrored not in self._sides:
+            start = float(self._series.value(np.array(-SWITCH if mirrored else SWITCH)))
+            self._sides[mirrored] = _Side(self._make_slope(mirrored), mirrored, start, self._has_jumps)
+        return self._sides[mirrored]
+
+    def _piecewise(self, x: np.ndarray, inner: Callable, outer: Callable) -> np.ndarray:
+        flat = x.ravel()
+        result = np.empty_like(flat)
+        middle = np.abs(flat) <= SWITCH
+        result[middle] = inner(flat[middle])
+        for mirrored in (False, True):
+            chosen = flat < -SWITCH if mirrored else flat > SWITCH
+            if chosen.any():
+                result[chosen] = outer(self._side(mirrored), 1.0 - np.abs(flat[chosen]))
+        return result.reshape(x.shape)
+
+
+class _Side:
+    """g near one end x = e = ±1, as Chebyshev panels in theta, x = e cos(theta) with 0 <= theta <= pi/3."""
+
+    def __init__(self, slope: Callable, mirrored: bool, start: float, has_jumps: bool) -> None:
+        self._sign = -1.0 if mirrored else 1.0
+        self._has_jumps = has_jumps
+        self._edges, self._slope = _chebyshev_panels(slope, np.pi / 3)
+        width = np.diff(self._edges)
+        derivative = np.polynomial.chebyshev.chebder(self._slope, axis=0) * (2 / width)
+        self._derivative = np.vstack([derivative, np.zeros(width.size)])
+        self._mean = self._tabulate_mean()
+        self._finite_curvature = self._tabulate_curvature()
+        whole = self._sign * float(self.drop(np.array([1 - SWITCH]))[0])
+        self.end = start + whole  # g(±1)
+
+    def drop(self, gap: np.ndarray) -> np.ndarray:
+        """(g(e) - g(e (1 - gap))) e, the integral of g' over the gap."""
+        return self._measure(gap) * self._look_up(self._mean, _angle(gap))
+
+    def value(self, gap: np.ndarray) -> np.ndarray:
+        return self.end - self._sign * self.drop(gap)
+
+    def slope(self, gap: np.ndarray) -> np.ndarray:
+        theta = _angle(gap)
+        slope = self._look_up(self._slope, theta)
+        if self._has_jumps:
+            with np.errstate(divide="ignore"):
+                return slope / np.sin(theta)
+        return slope
+
+    def curvature(self, gap: np.ndarray) -> np.ndarray:
+        theta = _angle(gap)
+        if self._finite_curvature is not None:
+            return self._look_up(self._finite_curvature, theta)
+        change = -self._sign * self._look_up(self._derivative, theta)
+        sine = np.sin(theta)
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            if self._has_jumps:
+                change = (change * sine + self._sign * self._look_up(self._slope, theta) * np.cos(theta)) / sine**2
+            return change / sine
+
+    def _measure(self, gap: np.ndarray) -> np.ndarray:
+        # Jumps make the drop of order sqrt(gap) instead of gap.
+        return np.sqrt(2 * gap) if self._has_jumps else gap
+
+    def _look_up(self, coefficients: np.ndarray, theta: np.ndarray) -> np.ndarray:
+        """Value of the panel polynomials at theta (Clenshaw's recurrence)."""
+        left = self._edges[:-1]
+        if left.size == 1:
+            rows = coefficients[:, 0]
+            local = theta * (2 / self._edges[1]) - 1
+        else:
+            panel = np.clip(np.searchsorted(self._edges, theta, side="right") - 1, 0, left.size - 1)
+            rows = coefficients[:, panel]
+            local = (theta - left[panel]) * (2 / np.diff(self._edges))[panel] - 1
+        twice = 2 * local
+        last, current = np.zeros_like(local), np.zeros_like(local)
+        for row in rows[:0:-1]:
+            last, current = current, row + twice * current - last
+        return rows[0] + local * current - last
+
+    def _points(self) -> np.ndarray:
+        left, width = self._edges[:-1], np.diff(self._edges)
+        return left + 0.5 * width * (1 + _POINTS[:, None])  # (degree, panel)
+
+    def _tabulate_mean(self) -> np.ndarray:
+        """Chebyshev coefficients of drop / measure: a running mean of g' over (x, 1)."""
+        node, weight = gauss_legendre(_DEGREE)
+        left, right = self._edges[:-1], self._edges[1:]
+
+        def integral(stop: np.ndarray) -> np.ndarray:
+            half = 0.5 * (stop - left)[..., None]
+            theta = left[:, None] + half * (1 + node)
+            values = self._look_up(self._slope, theta.ravel()).reshape(theta.shape)
+            if not self._has_jumps:
+                values = values * np.sin(theta)
+            return (values * half) @ weight
+
+        before = np.concatenate([[0.0], np.cumsum(integral(right))[:-1]])
+        theta = self._points()
+        measure = self._measure(2 * np.sin(theta / 2) ** 2)
+        return _TO_CHEBYSHEV @ ((before + integral(theta)) / measure)
+
+    def _tabulate_curvature(self) -> np.ndarray | None:
+        """Coefficients of g'' if it is finite at the end, which asks that dg'/dtheta vanish there."""
+        at_end = float(self._look_up(self._derivative, np.zeros(1))[0])
+        size = float(np.max(np.abs(self._slope[0]))) or 1.0
+        # The derivative of a panel of width w carries rounding of about 1e-13 / w.
+        if self._has_jumps or abs(at_end) * self._edges[1] > 1e-10 * size:
+            return None
+        theta = self._points()
+        derivative = self._look_up(self._derivative, theta.ravel()).reshape(theta.shape)
+        derivative[:, 0] -= at_end
+        return _TO_CHEBYSHEV @ (-self._sign * derivative / np.sin(theta))
+
+
+def _angle(gap: np.ndarray) -> np.ndarray:
+    """arccos(1 - gap), to full relative accuracy."""
+    return 2 * np.arcsin(np.sqrt(0.5 * gap))
+
+
+def _horner(coefficients: np.ndarray, x: np.ndarray) -> np.ndarray:
+    result = np.zeros_like(x)
+    for coefficient in coefficients[::-1]:
+        result *= x
+        result += coefficient
+    return result
+
+
+def _chebyshev_panels(function: Callable, stop: float) -> tuple[np.ndarray, np.ndarray]:
+    """Edges from 0 to ``stop`` and coefficients (degree, panel) that represent ``function`` to rounding."""
+    left, right = np.array([0.0]), np.array([stop])
+    lefts: list[np.ndarray] = []
+    tables: list[np.ndarray] = []
+    scale = 0.0
+    while left.size:
+        theta = left + 0.5 * (right - left) * (1 + _POINTS[:, None])
+        values = function(theta)
+        scale = max(scale, float(np.max(np.abs(values))))
+        table = _TO_CHEBYSHEV @ values
+        good = (np.abs(table[-2:]).max(axis=0) <= _TOLERANCE * scale) | (right - left < _NARROWEST)
+        lefts.append(left[good])
+        tables.append(table[:, good])
+        middle = 0.5 * (left + right)[~good]
+        left, right = np.concatenate([left[~good], middle]), np.concatenate([middle, right[~good]])
+    starts, coefficients = np.concatenate(lefts), np.concatenate(tables, axis=1)
+    order = np.argsort(starts)
+    return np.append(starts[order], stop), np.ascontiguousarray(coefficients[:, order])
