@@ -279,7 +279,10 @@ class MixtureChannel:
 
     def _fit(self, start: float, length: float, n_halvings: int) -> list[tuple[float, float, Array]]:
         x = self._small * 2.0 ** (start + length * (1 + _CHEBYSHEV_NODE) / 2)
-        series = _TO_COEFFICIENTS @ self.integrals(x).T
+        rows = self.integrals(x)
+        # Past F = 1/2 the table serves 1 - mmse: the noise of E <w>^2 (1e-12 at snr 1e10) must not split it.
+        rows[2] = np.where(rows[0] < np.log(0.5), -np.expm1(rows[0]), rows[2])
+        series = _TO_COEFFICIENTS @ rows.T
         tail = np.abs(series[-2:]).max(axis=0)
         is_resolved = bool(np.all(tail <= _TAIL * np.maximum(1, np.abs(series[0]))))
         if is_resolved or n_halvings == _MAX_HALVINGS:
