@@ -191,7 +191,9 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 def _unknown(name: str) -> str:
     near = get_close_matches(name.lower(), [*FUNCTIONS, *_CONSTANTS, "x"], n=3)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known are x, pi, e, {', '.join(FUNCTIONS)}, heN"
+    hint = (
+        f"did you mean {' or '.join(near)}?" if near else f"known are x, pi, e, {', '.join(FUNCTIONS)}, heN"
+    )
     return f"unknown name {name!r}; {hint}"
 
 

@@ -123,7 +123,9 @@ def power(base: Node, exponent: Node) -> Node:
         exponent = number(float(exponent.evaluate(np.zeros(1))))
         return Node("**", (base, exponent))
     if all(node.kind != "x" for node in base.walk()):
-        return call("exp", times(exponent, number(math.log(max(float(base.evaluate(np.zeros(1))), 0.0) or math.nan))))
+        return call(
+            "exp", times(exponent, number(math.log(max(float(base.evaluate(np.zeros(1))), 0.0) or math.nan)))
+        )
     return call("exp", times(exponent, call("log", base)))
 
 
@@ -243,9 +245,7 @@ _PARTIALS: dict[str, Callable[..., tuple[Node, ...]]] = {
     "sigmoid": lambda u: (times(call("sigmoid", u), call("sigmoid", times(number(-1.0), u))),),
     "tanh": lambda u: (minus(_ONE, power(call("tanh", u), number(2.0))),),
     "hardtanh": lambda u: (call("heaviside", minus(_ONE, times(u, u))),),
-    "erf": lambda u: (
-        times(number(2 / math.sqrt(math.pi)), call("exp", times(number(-1.0), times(u, u)))),
-    ),
+    "erf": lambda u: (times(number(2 / math.sqrt(math.pi)), call("exp", times(number(-1.0), times(u, u)))),),
     "sin": lambda u: (call("cos", u),),
     "cos": lambda u: (times(number(-1.0), call("sin", u)),),
     "sinh": lambda u: (call("cosh", u),),

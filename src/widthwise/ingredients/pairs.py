@@ -24,6 +24,7 @@ __all__ = ["PairAverage"]
 _WIDE = 2.4  # sixteen nodes integrate the Gaussian on such a panel to 1e-16
 _MIDDLE = 7 / 6
 _N_TAYLOR = 19  # (E/6)^19 / 19! exp(-7E/6) < 1e-17 for every E = m^2/2
+_MOST_CUTS = 1000
 _CHUNK = 400_000  # evaluations at a time, to stay in the cache and bound the memory
 
 
@@ -39,6 +40,8 @@ class PairAverage:
         Where f(x) exp(-x^2/4) has become negligible.
     jumps : sequence of (place, height)
         Dirac masses to be added to f.
+    floor : float
+        Size of the terms whose difference f is: its rounding is relative to this.
     mirrored : bool
         Take the correlation -cos(theta) instead of cos(theta).
     """
@@ -50,6 +53,7 @@ class PairAverage:
         radius: float,
         jumps: tuple[tuple[float, float], ...] = (),
         mirrored: bool = False,
+        floor: float = 0.0,
     ) -> None:
         self.function = function
         self.jumps = jumps
@@ -57,10 +61,17 @@ class PairAverage:
         self.radius = radius / np.sqrt(2)  # m carries exp(-m^2/2) where each f sees only exp(-x^2/4)
         self._base = _spread(-self.radius, self.radius)
         inside = np.array([k for k in kinks if abs(k) < self.radius])
-        edges = resolve(function, np.concatenate([self._base, inside]))
+        edges = resolve(function, np.concatenate([self._base, inside]), floor)
         # Edges that refine the base are cuts too: the function is steep there.
         self._cuts = np.union1d(np.setdiff1d(edges, self._base), inside)
-        self._edges = self._outer_edges(inside)
+        if self._cuts.size > _MOST_CUTS:
+            raise ValueError(
+                f"the activation varies too fast: its derivative needs {self._cuts.size} panels, at most {_MOST_CUTS} "
+                "are allowed; choose one with fewer kinks or oscillations"
+            )
+        sample = function(self._base + 0.1)
+        size = float(np.max(np.abs(sample) * np.exp(-0.25 * self._base**2)))
+        self._edges = self._outer_edges(inside, floor * size)
         self._table = self._tabulate()
 
     def __call__(self, theta: np.ndarray) -> np.ndarray:
@@ -71,7 +82,7 @@ class PairAverage:
             values = values * np.sin(angles) + np.array([self._singular(angle) for angle in angles])
         return values.reshape(np.shape(theta))
 
-    def _outer_edges(self, kinks: np.ndarray) -> np.ndarray:
+    def _outer_edges(self, kinks: np.ndarray, floor: float) -> np.ndarray:
         """Places of h between which the inner average is a polynomial to rounding."""
         reach = 0.5 * self.radius  # h has deviation sin(theta/2) <= 1/2
         low = 0.0 if self.sign > 0 else -reach
@@ -80,7 +91,9 @@ class PairAverage:
         edges = np.unique(np.concatenate([np.linspace(low, reach, 4 if low == 0.0 else 7), crossings]))
         edges = edges[np.insert(np.diff(edges) > 1e-12, 0, True)]
         # In units of 2h the Gaussian weight is at most exp(-(2h)^2/2), as `resolve` expects.
-        return 0.5 * resolve(lambda d: self._inner(0.5 * np.ravel(d), 1)[:, 0].reshape(d.shape), 2 * edges)
+        return 0.5 * resolve(
+            lambda d: self._inner(0.5 * d.ravel(), 1)[:, 0].reshape(d.shape), 2 * edges, floor
+        )
 
     def _inner(self, h: np.ndarray, n_taylor: int) -> np.ndarray:
         """Taylor coefficients of A(h; s) / sqrt(s) in 7/6 - s, for each h: shape (h, n_taylor)."""

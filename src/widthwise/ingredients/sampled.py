@@ -12,11 +12,13 @@ from widthwise.ingredients.hermite import N_NODES, RADII, gauss_legendre, resolv
 
 __all__ = ["SampledFunction"]
 
-_SUSPICIOUS = 1e-4  # smooth functions worth integrating are resolved by wider panels than this
+_SUSPICIOUS = 0.02  # smooth functions worth integrating are resolved by wider panels than this
 
 
 class SampledFunction:
     """A function of an array, its kinks and its derivative."""
+
+    rounding = 50.0  # of the derivative, in units of what a formula would give
 
     def __init__(self, function: Callable) -> None:
         self._function = function
@@ -27,8 +29,8 @@ class SampledFunction:
         sample = self(np.linspace(-radius, radius, 201))
         self._edges = start
         if np.all(np.isfinite(sample)):  # the caller reports the place if it is not
-            edges = resolve(self, start)
-            self.kinks = _clusters(edges)
+            edges = resolve(self, start, check_ends=True)
+            self.kinks = tuple(self._locate(core) for core in _cores(edges))
             if self.kinks:
                 # Panels next to a kink now end there; slivers left by the search would only add noise.
                 edges = resolve(self, np.union1d(start, self.kinks))
@@ -58,7 +60,9 @@ class SampledFunction:
         width = np.diff(edges)[panel]
         local = 2 * (flat - edges[panel]) / width - 1
         inside = np.abs(local) <= 1
-        result = np.polynomial.legendre.legval(np.where(inside, local, 0.0), self._table[:, panel], tensor=False)
+        result = np.polynomial.legendre.legval(
+            np.where(inside, local, 0.0), self._table[:, panel], tensor=False
+        )
         if not inside.all():
             far = flat[~inside]
             step = 1e-3
@@ -66,6 +70,27 @@ class SampledFunction:
             far_difference = (self(far + 2 * step) - self(far - 2 * step)) / (4 * step)
             result[~inside] = (4 * near_difference - far_difference) / 3
         return result.reshape(x.shape)
+
+    def _locate(self, core: tuple[float, float]) -> float:
+        """The kink inside ``core``: half way between where the polynomials fitted left and right of it fail."""
+        low, high = core
+        width = min(max(20 * (high - low), 1e-3), 0.2)
+        node, _ = gauss_legendre(N_NODES)
+        fails = []
+        for start, stop, away in ((low, high, -1.0), (high, low, 1.0)):
+            x = start + away * 0.5 * width * (1 + node)
+            fit = np.polynomial.Legendre.fit(x, self(x), N_NODES - 1)
+            allowed = 1e-12 * float(np.max(np.abs(self(x)), initial=1.0))
+            for _ in range(60):
+                middle = 0.5 * (start + stop)
+                if abs(float(self(np.array(middle))) - fit(middle)) > allowed:
+                    stop = middle
+                else:
+                    start = middle
+            fails.append(stop)
+        place, doubt = 0.5 * (fails[0] + fails[1]), abs(fails[0] - fails[1])
+        rounded = round(place, 6) + 0.0  # no negative zero
+        return rounded if abs(rounded - place) <= doubt + 1e-11 else place
 
     def _differentiate(self) -> np.ndarray:
         """Legendre coefficients of the derivative, one column for each panel."""
@@ -80,16 +105,14 @@ class SampledFunction:
         return np.polynomial.legendre.legder(coefficients, axis=0) * (2 / width)
 
 
-def _clusters(edges: np.ndarray) -> tuple[float, ...]:
-    """Middle of the narrowest panel in each run of suspiciously narrow ones."""
+def _cores(edges: np.ndarray) -> list[tuple[float, float]]:
+    """Narrowest panel, with its neighbours, of each run of suspiciously narrow ones."""
     width = np.diff(edges)
     narrow = width < _SUSPICIOUS
     starts = np.flatnonzero(narrow & ~np.insert(narrow[:-1], 0, False))
     stops = np.flatnonzero(narrow & ~np.append(narrow[1:], False)) + 1
-    kinks = []
+    cores = []
     for start, stop in zip(starts, stops, strict=True):
         at = start + int(np.argmin(width[start:stop]))
-        place = 0.5 * (edges[at] + edges[at + 1])
-        rounded = round(float(place), 9)
-        kinks.append(rounded if abs(rounded - place) <= 1e-11 else float(place))
-    return tuple(kinks)
+        cores.append((float(edges[max(at - 1, 0)]), float(edges[min(at + 2, edges.size - 1)])))
+    return cores
