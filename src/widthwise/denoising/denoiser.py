@@ -1,0 +1,214 @@
+r"""Matrix denoising of S̄ = Wᵀ D_v W/√(kd) from Y = √η S̄ + Z, for any readout law and width.
+
+Everything is computed from the spectral curve at the moment of asking: nothing is tabulated.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..ingredients import readouts as readout_laws
+from .information import information
+from .mmse import mmse_and_slope, mmse_by_both_formulas
+from .spectrum import CurvePoints, make_poles
+
+__all__ = ["MatrixDenoiser"]
+
+_N_STEPS = 80
+
+
+class MatrixDenoiser:
+    """Optimal denoising of the matrix built from the hidden units.
+
+    Parameters
+    ----------
+    readouts
+        A readout law or what :func:`widthwise.readouts.resolve` understands.
+    gamma : float
+        Hidden units per input k/d, > 0.
+
+    Notes
+    -----
+    ``snr`` is η >= 0. mmse(0) = 1, mmse'(0) = -1, and η mmse(η) -> 1 - (1-γ)₊² for readouts
+    without an atom at 0. All methods take scalars or arrays.
+    """
+
+    def __init__(self, readouts: Any, gamma: float) -> None:
+        gamma = float(gamma)
+        if not (gamma > 0 and math.isfinite(gamma)):
+            raise ValueError(f"gamma must be > 0 and finite (hidden units per input, k/d); got {gamma:g}")
+        self.readouts = readout_laws.resolve(readouts)
+        self.gamma = gamma
+        self._poles = make_poles(self.readouts, gamma)
+
+    def __repr__(self) -> str:
+        return f"MatrixDenoiser({self.readouts.spec!r}, gamma={self.gamma:g})"
+
+    def mmse(self, snr: ArrayLike) -> Any:
+        """Minimum mean-square error, 1 at snr = 0 and decreasing."""
+        return self._shaped(snr, lambda x: mmse_and_slope(self._poles, x)[0], at_zero=1.0)
+
+    def recovered(self, snr: ArrayLike) -> Any:
+        """1 - mmse, accurate to relative precision also where it is small."""
+        return self._shaped(snr, lambda x: mmse_and_slope(self._poles, x)[1], at_zero=0.0)
+
+    def mmse_slope(self, snr: ArrayLike) -> Any:
+        """d mmse / d snr, negative; -1 at snr = 0."""
+        return self._shaped(snr, lambda x: mmse_and_slope(self._poles, x)[2], at_zero=-1.0)
+
+    def evaluate(self, snr: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """mmse, 1 - mmse and the slope at once, for the price of one."""
+        snr = _as_snr(snr)
+        flat = snr.ravel()
+        results = np.tile([[1.0], [0.0], [-1.0]], flat.size)
+        positive = flat > 0
+        if positive.any():
+            results[:, positive] = mmse_and_slope(self._poles, flat[positive])
+        mmse, recovered, slope = (row.reshape(snr.shape) for row in results)
+        return mmse, recovered, slope
+
+    def information(self, snr: ArrayLike) -> Any:
+        """Mutual information ι of Y and S̄ per d², in nats; 4 dι/dη = mmse."""
+        return self._shaped(snr, lambda x: information(self._poles, x), at_zero=0.0)
+
+    def error_estimate(self, snr: ArrayLike) -> Any:
+        """Difference of the two independent formulas of the mmse: what rounding and quadrature cost."""
+        return self._shaped(
+            snr, lambda x: np.abs(np.subtract(*mmse_by_both_formulas(self._poles, x))), at_zero=0.0
+        )
+
+    def inverse_mmse(self, mmse: ArrayLike) -> Any:
+        """The snr at which the minimum mean-square error is ``mmse``, in (0, 1].
+
+        Newton's method in (ln snr, ln of the odds of the mmse), nearly a straight line.
+        """
+        mmse = np.asarray(mmse, dtype=float)
+        if not np.all((mmse > 0) & (mmse <= 1)):
+            raise ValueError("mmse must lie in (0, 1]: it is 1 without data and 0 only at infinite snr")
+        return self.snr_of(mmse, 1 - mmse)
+
+    def snr_of(self, mmse: ArrayLike, recovered: ArrayLike) -> Any:
+        """:meth:`inverse_mmse` for a pair (mmse, 1 - mmse) that are both accurate."""
+        mmse, recovered = np.asarray(mmse, dtype=float), np.asarray(recovered, dtype=float)
+        shape = mmse.shape
+        mmse, recovered = mmse.ravel(), recovered.ravel()
+        result = np.zeros_like(mmse)
+        index = np.nonzero(recovered > 0)[0]
+        goal = np.log(recovered[index] / mmse[index])
+        x = goal.copy()  # exact for a Gaussian matrix: odds = snr
+        for _ in range(_N_STEPS):
+            value, rest, slope = mmse_and_slope(self._poles, np.exp(x))
+            error = np.log(rest / value) - goal
+            # d ln(odds) / d ln(snr) = -slope snr / (mmse (1 - mmse))
+            step = -error * value * rest / (-slope * np.exp(x))
+            x = x + np.clip(step, -6.0, 6.0)
+            active = np.abs(step) > 1e-9
+            result[index] = np.exp(x)
+            if not active.any():
+                return result.reshape(shape) if shape else float(result[0])
+            index, x, goal = index[active], x[active], goal[active]
+        raise RuntimeError("the mmse could not be inverted")  # unreachable: the map is monotone
+
+    def support(self, snr: float) -> list[tuple[float, float]]:
+        """Bands of the spectrum of Y, from left to right ((-inf, inf) for Gaussian readouts)."""
+        snr = float(_as_snr(snr))
+        if snr == 0:
+            return [(-2.0, 2.0)]
+        if math.isinf(self.readouts.largest):
+            return [(-math.inf, math.inf)]
+        low, high = self._band_ends(snr)[2:]
+        return list(zip(low.tolist(), high.tolist(), strict=True))
+
+    def density(self, x: ArrayLike, snr: float) -> Any:
+        """Spectral density of Y at the eigenvalues ``x`` (0 outside the support)."""
+        x = np.asarray(x, dtype=float)
+        snr = float(_as_snr(snr))
+        if snr == 0:
+            result = np.sqrt(np.maximum(4 - x**2, 0)) / (2 * math.pi)
+        else:
+            p = self._points_at(x.ravel(), snr)
+            result = (np.sqrt(p.c0) * p.b / (math.pi * p.radius2)).reshape(x.shape)
+        return result if x.shape else float(result)
+
+    def shrink(self, eigenvalues: ArrayLike, snr: float) -> Any:
+        """Optimal estimate ξ of the eigenvalues of S̄ from those of Y (the RIE), eigenvectors kept."""
+        y = np.asarray(eigenvalues, dtype=float)
+        snr = float(_as_snr(snr))
+        if snr == 0:
+            result = np.full(y.shape, self._poles.centre)
+        else:
+            result = (self._poles.centre + self._points_at(y.ravel(), snr).estimate).reshape(y.shape)
+        return result if y.shape else float(result)
+
+    def _shaped(self, snr: ArrayLike, function: Any, *, at_zero: float) -> Any:
+        snr = _as_snr(snr)
+        flat = snr.ravel()
+        result = np.full(flat.size, at_zero)
+        positive = flat > 0
+        if positive.any():
+            result[positive] = function(flat[positive])
+        return result.reshape(snr.shape) if snr.shape else float(result[0])
+
+    def _band_ends(self, snr: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Ends of the bands in a, and in y."""
+        bands = self._poles.bands(np.array([1 / snr]))
+        ends = []
+        for a in (bands.low, bands.high):
+            p = self._outside(a, 1 / snr)
+            ends.append(math.sqrt(snr) * (self._poles.centre + p.shift))
+        return bands.low, bands.high, ends[0], ends[1]
+
+    def _outside(self, a: np.ndarray, c0: float) -> CurvePoints:
+        """Real ζ beyond a band, where the curve lies on the axis (t = 0 up to rounding)."""
+        tiny = np.full(a.shape, 1e-22 * (1 + float(np.max(np.abs(a), initial=0.0))) ** 2)
+        return self._poles.at(a, tiny, np.full(a.shape, c0))
+
+    def _points_at(self, y: np.ndarray, snr: float) -> CurvePoints:
+        """The points of the curve above given y: bisection-guarded Newton in a."""
+        c0 = 1 / snr
+        goal = y / math.sqrt(snr) - self._poles.centre
+        a_low, a_high, y_low, y_high = self._band_ends(snr)
+        x_low, x_high = y_low / math.sqrt(snr) - self._poles.centre, y_high / math.sqrt(snr) - self._poles.centre
+        reach = 2 + np.abs(goal).max(initial=0.0) + np.abs(a_high[-1]) + np.abs(a_low[0])
+        cuts = np.stack([a_low, a_high], axis=1).ravel()
+        values = np.stack([x_low, x_high], axis=1).ravel()
+        cuts = np.concatenate([[a_low[0] - reach], cuts, [a_high[-1] + reach]])
+        segment = np.searchsorted(values, goal)
+        low, high = cuts[segment].copy(), cuts[segment + 1].copy()
+        is_inside = segment % 2 == 1
+        points = CurvePoints(*(np.empty(goal.size) for _ in range(7)))
+        for inside in (True, False):
+            mask = is_inside == inside
+            if not mask.any():
+                continue
+            lo, hi, target = low[mask], high[mask], goal[mask]
+            a = 0.5 * (lo + hi)
+            for _ in range(_N_STEPS):
+                p = self._poles.points(a, np.full(a.shape, c0)) if inside else self._outside(a, c0)
+                error = p.shift - target
+                hi = np.where(error > 0, a, hi)
+                lo = np.where(error > 0, lo, a)
+                slope = p.jacobian if inside else 1 - p.weight1 - c0 / p.a**2
+                new = a - error / slope
+                new = np.where((new > lo) & (new < hi), new, 0.5 * (lo + hi))
+                done = np.all(np.abs(new - a) <= 1e-15 * (1 + np.abs(a)))
+                a = new
+                if done:
+                    break
+            p = self._poles.points(a, np.full(a.shape, c0)) if inside else self._outside(a, c0)
+            if not inside:
+                p.t = np.zeros_like(p.t)
+            for name in vars(points):
+                getattr(points, name)[mask] = getattr(p, name)
+        return points
+
+
+def _as_snr(snr: ArrayLike) -> np.ndarray:
+    snr = np.asarray(snr, dtype=float)
+    if not np.all((snr >= 0) & np.isfinite(snr)):  # written so that NaN is refused too
+        raise ValueError(f"snr must be >= 0 and finite, got {snr.ravel()[~((snr >= 0) & np.isfinite(snr)).ravel()][0]:g}")
+    return snr

@@ -1,0 +1,390 @@
+r"""Laws P_v of the readout weights: unit second moment, any mean and any sign.
+
+A law enters the theory through averages over v and, in matrix denoising, through the
+functions of a complex number z
+
+.. math:: h(z) = E\,\frac{v^2}{z - v}, \qquad E\ln(1 - v/z),
+
+closed forms for the continuous laws (no binning: bins make false gaps in the spectrum).
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+__all__ = ["READOUTS", "Discrete", "Gaussian", "Readouts", "Uniform", "resolve"]
+
+_TOLERANCE = 1e-9  # on sums of probabilities and on the second moment: digits a person types
+
+
+class Readouts:
+    """A readout law. Discrete laws have atoms; continuous ones a density and closed forms."""
+
+    name: str
+    is_discrete: bool
+
+    mean: float
+    third_moment: float
+    fourth_moment: float
+    largest: float
+    """max |v| over the support (inf when unbounded)."""
+
+    @property
+    def spec(self) -> str | dict[str, Any]:
+        """What :func:`resolve` turns back into this law."""
+        return self.name
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Independent draws."""
+        raise NotImplementedError
+
+    def quantiles(self, size: int) -> np.ndarray:
+        """Readouts of ``size`` units laid out evenly: the law without its sampling noise."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Discrete(Readouts):
+    """Atoms of any sign, 0 included, with their probabilities.
+
+    ``normalise=True`` divides the values by the root of their second moment; otherwise a
+    second moment other than 1 is refused.
+    """
+
+    values: tuple[float, ...]
+    probabilities: tuple[float, ...]
+
+    is_discrete = True
+
+    def __init__(self, values: Any, probabilities: Any, *, normalise: bool = False) -> None:
+        v = np.atleast_1d(np.asarray(values, dtype=float))
+        p = np.atleast_1d(np.asarray(probabilities, dtype=float))
+        if v.ndim != 1 or v.shape != p.shape or v.size == 0:
+            raise ValueError(
+                f"readouts need as many values as probabilities, at least one; got {v.size} and {p.size}"
+            )
+        if not (np.all(np.isfinite(v)) and np.all(np.isfinite(p))):
+            raise ValueError("readout values and probabilities must be finite numbers")
+        if not np.all(p > 0):
+            raise ValueError(f"readout probabilities must be > 0, got {p.min():g}; leave out absent values")
+        if abs(p.sum() - 1) > _TOLERANCE:
+            raise ValueError(
+                f"readout probabilities must sum to 1, got {p.sum():.10g}; divide them by their sum"
+            )
+        p = p / p.sum()
+        second = float(p @ v**2)
+        if not second > 0:
+            raise ValueError("readouts must not all be 0: nothing would reach the output")
+        if normalise:
+            v = v / math.sqrt(second)
+        elif abs(second - 1) > _TOLERANCE:
+            raise ValueError(
+                f"readouts must have second moment 1, got {second:.10g}; multiply the values by "
+                f"{1 / math.sqrt(second):.10g} (or pass normalise=True)"
+            )
+        v, where = np.unique(v, return_inverse=True)
+        p = np.bincount(where.reshape(-1), weights=p)
+        object.__setattr__(self, "values", tuple(float(x) for x in v))
+        object.__setattr__(self, "probabilities", tuple(float(x) for x in p))
+
+    @cached_property
+    def name(self) -> str:  # type: ignore[override]
+        return next((name for name, law in _NAMED_DISCRETE.items() if law == self), "discrete")
+
+    @property
+    def spec(self) -> str | dict[str, Any]:
+        if self.name != "discrete":
+            return self.name
+        return {"values": list(self.values), "probabilities": list(self.probabilities)}
+
+    def __repr__(self) -> str:
+        return f"readouts.Discrete({self.values!r}, {self.probabilities!r})"
+
+    def moment(self, order: int) -> float:
+        """E v^order."""
+        return float(np.dot(self.probabilities, np.power(self.values, order)))
+
+    @property
+    def mean(self) -> float:  # type: ignore[override]
+        # Exactly 0 for symmetric laws: rounding must not give them a spurious mean.
+        mean = self.moment(1)
+        return 0.0 if abs(mean) < 1e-15 else mean
+
+    @property
+    def third_moment(self) -> float:  # type: ignore[override]
+        return self.moment(3)
+
+    @property
+    def fourth_moment(self) -> float:  # type: ignore[override]
+        return self.moment(4)
+
+    @property
+    def largest(self) -> float:  # type: ignore[override]
+        return float(np.max(np.abs(self.values)))
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        return rng.choice(self.values, size=size, p=self.probabilities)
+
+    def quantiles(self, size: int) -> np.ndarray:
+        edges = np.cumsum(self.probabilities)
+        middle = (np.arange(size) + 0.5) / size
+        index = np.minimum(np.searchsorted(edges, middle), len(self.values) - 1)
+        return np.asarray(self.values)[index]
+
+
+class _Continuous(Readouts):
+    """A symmetric continuous law with closed forms of its transforms."""
+
+    is_discrete = False
+    mean = 0.0
+    third_moment = 0.0
+    cutoff: float
+    """|v| beyond which the density is taken as 0 in quadratures (below 1e-17 in mass)."""
+
+    def __repr__(self) -> str:
+        return f"readouts.{type(self).__name__}()"
+
+    def density(self, v: np.ndarray) -> np.ndarray:
+        """p(v)."""
+        raise NotImplementedError
+
+    def even_moment(self, order: int) -> float:
+        """E v^(2 order)."""
+        raise NotImplementedError
+
+    def resolvent(self, z: np.ndarray) -> np.ndarray:
+        """m(z) = E 1/(z - v) in the upper half plane."""
+        raise NotImplementedError
+
+    def resolvent_slope(self, z: np.ndarray, m: np.ndarray) -> np.ndarray:
+        """m'(z), given m(z)."""
+        raise NotImplementedError
+
+    def weighted_resolvent(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """h(z) = E v²/(z - v) and h' for Im z >= 0.
+
+        Near the support from the resolvent, h = z² m - z; far away, where this cancels,
+        from the moment series Σ E[v^(2k+2)] / z^(2k+1).
+        """
+        z = np.asarray(z, dtype=complex)
+        far = np.abs(z) > self.cutoff
+        if not far.any():
+            return self._near(z)
+        h0, h1 = np.empty_like(z), np.empty_like(z)
+        h0[~far], h1[~far] = self._near(z[~far])
+        h0[far], h1[far] = self._far(z[far])[:2]
+        return h0, h1
+
+    def outer_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """h'(z) and h''(z) for real z beyond the support (for unbounded laws, the cutoff)."""
+        raise NotImplementedError
+
+    def log_potential(self, z: np.ndarray) -> np.ndarray:
+        """E ln(1 - v/z) far from the support: -Σ E[v^(2k)] / (2k z^(2k))."""
+        u = 1 / np.asarray(z, dtype=complex) ** 2
+        total = np.zeros_like(u)
+        for k in range(self._n_series, 0, -1):
+            total = u * (total - self.even_moment(k) / (2 * k))
+        return total
+
+    _n_series: int
+
+    def _near(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        m = self.resolvent(z)
+        zz = z * z
+        return zz * m - z, 2 * z * m + zz * self.resolvent_slope(z, m) - 1
+
+    def _far(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        u = 1 / (z * z)
+        h0, h1, h2 = np.zeros_like(u), np.zeros_like(u), np.zeros_like(u)
+        for k in range(self._n_series, -1, -1):
+            moment = self.even_moment(k + 1)
+            h0 = h0 * u + moment
+            h1 = h1 * u - (2 * k + 1) * moment
+            h2 = h2 * u + (2 * k + 1) * (2 * k + 2) * moment
+        return h0 / z, h1 * u, h2 * u / z
+
+
+@dataclass(frozen=True, repr=False)
+class Gaussian(_Continuous):
+    """v ~ N(0, 1): unbounded, so some unit is always learnt."""
+
+    name = "gaussian"
+    fourth_moment = 3.0
+    largest = math.inf
+    cutoff = 9.0
+    _n_series = 30  # smallest term of the asymptotic series at |z| = 9: 4e-17
+
+    def density(self, v: np.ndarray) -> np.ndarray:
+        return np.exp(-0.5 * np.square(v)) / math.sqrt(2 * math.pi)
+
+    def even_moment(self, order: int) -> float:
+        return float(math.prod(range(1, 2 * order, 2)))
+
+    def resolvent(self, z: np.ndarray) -> np.ndarray:
+        from scipy.special import wofz
+
+        return -1j * math.sqrt(math.pi / 2) * wofz(z / math.sqrt(2))
+
+    def resolvent_slope(self, z: np.ndarray, m: np.ndarray) -> np.ndarray:
+        return 1 - z * m  # Stein's identity
+
+    def outer_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self._far(z)[1:]
+
+    def log_potential(self, z: np.ndarray) -> np.ndarray:
+        z = np.asarray(z, dtype=complex)
+        result = super().log_potential(z)
+        near = np.abs(z) <= self.cutoff
+        result[near] = _gaussian_log_mean(z[near]) - np.log(z[near])
+        return result
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        return rng.standard_normal(size)
+
+    def quantiles(self, size: int) -> np.ndarray:
+        from scipy.special import ndtri
+
+        v = ndtri((np.arange(size) + 0.5) / size)
+        return v / math.sqrt(np.mean(v**2))
+
+
+@dataclass(frozen=True, repr=False)
+class Uniform(_Continuous):
+    """v uniform on [-√3, √3]."""
+
+    name = "uniform"
+    fourth_moment = 9.0 / 5.0
+    largest = math.sqrt(3.0)
+    cutoff = 5.0
+    _n_series = 20  # (3/25)^20 = 4e-19
+
+    def density(self, v: np.ndarray) -> np.ndarray:
+        return np.where(np.abs(v) <= self.largest, 1 / (2 * self.largest), 0.0)
+
+    def even_moment(self, order: int) -> float:
+        return 3.0**order / (2 * order + 1)
+
+    def resolvent(self, z: np.ndarray) -> np.ndarray:
+        edge = self.largest
+        # Two logarithms, not the one of a quotient: their branch cut is the support itself.
+        return (np.log(z + edge) - np.log(z - edge)) / (2 * edge)
+
+    def resolvent_slope(self, z: np.ndarray, m: np.ndarray) -> np.ndarray:
+        return -1 / (z * z - 3.0)
+
+    def outer_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        far = z > self.cutoff
+        _, h1, h2 = self._far(np.where(far, z, self.cutoff))
+        edge = self.largest
+        x = np.where(far, 2 * edge, z)
+        inverse = 1 / (x - edge) / (x + edge)
+        m = np.log((x + edge) / (x - edge)) / (2 * edge)
+        near1 = 2 * x * m - x * x * inverse - 1
+        near2 = 2 * m - 4 * x * inverse + 2 * x**3 * inverse**2
+        return np.where(far, h1, near1), np.where(far, h2, near2)
+
+    def log_potential(self, z: np.ndarray) -> np.ndarray:
+        z = np.asarray(z, dtype=complex)
+        edge = self.largest
+        primitive = (z + edge) * np.log(z + edge) - (z - edge) * np.log(z - edge)
+        near = primitive / (2 * edge) - 1 - np.log(z)
+        return np.where(np.abs(z) > self.cutoff, super().log_potential(z), near)
+
+    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        return rng.uniform(-self.largest, self.largest, size)
+
+    def quantiles(self, size: int) -> np.ndarray:
+        v = self.largest * (2 * (np.arange(size) + 0.5) / size - 1)
+        return v / math.sqrt(np.mean(v**2))
+
+
+@lru_cache(maxsize=1)
+def _faddeeva_integral() -> tuple[float, np.ndarray, complex]:
+    """Weideman's rational expansion of w(u), integrated term by term.
+
+    With Z = (L + iu)/(L - iu), w = 2 p(Z)/(L - iu)² + 1/(√π (L - iu)), hence
+    ∫w du = P(Z)/(iL) + (i/√π) ln(L - iu) + const with P' = p: a polynomial and a logarithm.
+    Returns L, the coefficients of P/(iL) (highest first) and the constant of E ln(z - v).
+    """
+    n = 60  # right to 1e-15 in the upper half plane
+    m = 2 * n
+    length = math.sqrt(n / math.sqrt(2))
+    theta = np.arange(-m + 1, m) * math.pi / m
+    t = length * np.tan(theta / 2)
+    f = np.concatenate([[0.0], np.exp(-(t**2)) * (length**2 + t**2)])
+    p = (np.fft.fft(np.fft.fftshift(f)).real / (2 * m))[1 : n + 1]
+    integrated = np.concatenate([[0.0], p / np.arange(1, n + 1)]) / (1j * length)
+    coefficients = integrated[::-1].copy()
+    anchor = np.array([20j])  # the moment series is exact there
+    series = np.log(anchor) + _Continuous.log_potential(Gaussian(), anchor)
+    constant = complex((series - _log_mean_up_to_constant(anchor, length, coefficients))[0])
+    return length, coefficients, constant
+
+
+def _log_mean_up_to_constant(z: np.ndarray, length: float, coefficients: np.ndarray) -> np.ndarray:
+    u = z / math.sqrt(2)
+    below = length - 1j * u
+    integral = np.polyval(coefficients, (length + 1j * u) / below) + 1j / math.sqrt(math.pi) * np.log(below)
+    return -1j * math.sqrt(math.pi) * integral
+
+
+def _gaussian_log_mean(z: np.ndarray) -> np.ndarray:
+    """E ln(z - v), v ~ N(0, 1), Im z >= 0."""
+    length, coefficients, constant = _faddeeva_integral()
+    return _log_mean_up_to_constant(z, length, coefficients) + constant
+
+
+_ROOT5 = math.sqrt(5.0)
+_NAMED_DISCRETE: dict[str, Discrete] = {
+    "homogeneous": Discrete((1.0,), (1.0,)),
+    "rademacher": Discrete((-1.0, 1.0), (0.5, 0.5)),
+    "four-point": Discrete((-3 / _ROOT5, -1 / _ROOT5, 1 / _ROOT5, 3 / _ROOT5), (0.25,) * 4),
+}
+_NAMED: dict[str, Readouts] = {**_NAMED_DISCRETE, "uniform": Uniform(), "gaussian": Gaussian()}
+
+READOUTS = tuple(_NAMED)
+"""Names that :func:`resolve` knows."""
+
+
+def resolve(spec: Any, *, normalise: bool = False) -> Readouts:
+    """The readout law meant by a name, ``"values@probabilities"``, a mapping, or a law itself."""
+    if isinstance(spec, Readouts):
+        return spec
+    if isinstance(spec, dict):
+        try:
+            return Discrete(spec["values"], spec["probabilities"], normalise=normalise)
+        except KeyError as missing:
+            raise ValueError(f"a readout law as a mapping needs {missing}; got {sorted(spec)}") from None
+    if not isinstance(spec, str):
+        raise ValueError(
+            f"readouts must be a name, 'values@probabilities' or a law, got {type(spec).__name__}"
+        )
+    if "@" in spec:
+        values, _, probabilities = spec.partition("@")
+        return Discrete(
+            _numbers(values, "values", spec), _numbers(probabilities, "probabilities", spec), normalise=normalise
+        )
+    key = spec.strip().lower().replace("_", "-").replace(" ", "-")
+    if key in _NAMED:
+        return _NAMED[key]
+    near = difflib.get_close_matches(key, READOUTS, n=2)
+    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
+    raise ValueError(
+        f"unknown readouts {spec!r}; {hint}choose from {', '.join(READOUTS)}, or give values@probabilities"
+    )
+
+
+def _numbers(text: str, what: str, whole: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise ValueError(
+            f"cannot read the {what} of readouts {whole!r}: write numbers with commas, e.g. '-1,1@0.5,0.5'"
+        ) from None
