@@ -1,6 +1,7 @@
 r"""Activation functions, their Hermite coefficients and the kernel of all orders above the second.
 
-An activation is sigma = sum_l mu_l He_l / l! (App. A of arXiv:2505.24849). The theory needs mu_0, mu_1, mu_2 and
+An activation is sigma = sum_l mu_l He_l / l! (App. A of arXiv:2505.24849). The theory needs mu_0, mu_1, mu_2
+and
 
 .. math:: g(x) = \sum_{l\ge 3} \frac{\mu_l^2}{l!} x^l
                 = \mathbb{E}[\sigma(y)\sigma(z)] - \mu_0^2 - \mu_1^2 x - \tfrac12 \mu_2^2 x^2
@@ -22,7 +23,7 @@ from numpy.typing import ArrayLike
 from widthwise.ingredients.expressions import parse
 from widthwise.ingredients.functions import MAX_HERMITE
 from widthwise.ingredients.hermite import RADII, Panels, hermite_series, resolve
-from widthwise.ingredients.kernels import N_SERIES, SeriesKernel, TabulatedKernel
+from widthwise.ingredients.kernels import N_SERIES, SeriesKernel, SeriesSlope, TabulatedKernel
 from widthwise.ingredients.pairs import PairAverage
 from widthwise.ingredients.sampled import SampledFunction
 
@@ -52,7 +53,7 @@ _NAMED = {
 ACTIVATIONS: tuple[str, ...] = tuple(_NAMED)
 """Names that :func:`activation` knows; he5, he6, ... he50 and leaky-relu(slope) are understood too.
 
-``erf`` is the error function erf(x) of mathematics, not erf(x/sqrt(2)); ``quadratic`` is x**2, whose mu_2 is 2.
+``erf`` is the error function erf(x) of mathematics, not erf(x/sqrt(2)); ``quadratic`` is x**2, of mu_2 = 2.
 """
 
 _LONGEST_SERIES = 1400  # panels of width 1/2 resolve Hermite functions up to there; 15 ms
@@ -142,17 +143,7 @@ class Activation:
 
     @cached_property
     def _radius(self) -> float:
-        """Where sigma exp(-x^2/4) has vanished to rounding; growth too fast for that is refused."""
-        for radius in RADII:
-            x = np.linspace(-radius, radius, 401)
-            with np.errstate(over="ignore", invalid="ignore"):
-                size = np.abs(self(x)) * np.exp(-0.25 * x**2)
-            if np.all(np.isfinite(size)) and max(size[0], size[-1]) <= 1e-12 * size.max():
-                return radius
-        raise ValueError(
-            f"activation {self.name!r} grows too fast: E sigma(z)^2 over a standard Gaussian must be finite, "
-            f"but |sigma| exp(-x^2/4) has not decayed at |x| = {radius:g}; choose one that grows more slowly"
-        )
+        return _decay_radius(self)
 
     @cached_property
     def _panels(self) -> Panels:
@@ -183,9 +174,7 @@ class Activation:
             terms = self._converged(self._normalised(_LONGEST_SERIES) ** 2)
             if terms is not None:
                 series = SeriesKernel(terms)
-                return TabulatedKernel(
-                    squares, lambda m: lambda theta: series.slope((-1) ** m * np.cos(theta))
-                )
+                return TabulatedKernel(squares, lambda mirrored: SeriesSlope(series, mirrored))
         jumps = self._jumps()
         return TabulatedKernel(squares, lambda mirrored: self._pair_slope(jumps, mirrored), bool(jumps))
 
@@ -241,8 +230,8 @@ def activation(spec: "str | Callable | Activation") -> Activation:
     ----------
     spec : str, callable or Activation
         One of ``ACTIVATIONS``, ``"leaky-relu(0.1)"``, ``"he7"``; or a formula such as ``"tanh(2*x)"`` or
-        ``"he2(x)/sqrt(2)+he3(x)/6"``; or a function of an array. Kinks of a callable are searched for; a formula
-        is safer, for its kinks and derivative are exact.
+        ``"he2(x)/sqrt(2)+he3(x)/6"``; or a function of an array. Kinks of a callable are searched for; a
+        formula is safer, for its kinks and derivative are exact.
 
     Raises
     ------
@@ -280,9 +269,9 @@ def _from_text(text: str) -> Activation:
     elif re.fullmatch(r"[a-z][a-z\d]*(-[a-z][a-z\d]*)*", name) and name not in ("x", "pi", "e"):
         near = get_close_matches(name, ACTIVATIONS, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
-        known = ", ".join(ACTIVATIONS)
         raise ValueError(
-            f"unknown activation {text!r}; {hint}choose from {known}, or write a formula in x, or pass a callable"
+            f"unknown activation {text!r}; {hint}choose from {', '.join(ACTIVATIONS)}, "
+            "or write a formula in x, or pass a callable"
         )
     expression = parse(formula)
     spec = spec or expression.text
@@ -309,8 +298,22 @@ def _checked(made: Activation) -> Activation:
             f"activation {made.name!r} must be finite for |x| <= {RADII[0]:g}, but at x = {place:g} it is "
             f"{float(made(place)):g}; choose a function that is finite there"
         )
-    made._radius  # refuses functions without a second moment
+    _decay_radius(made)
     return made
+
+
+def _decay_radius(made: Activation) -> float:
+    """Where sigma exp(-x^2/4) has vanished to rounding; growth too fast for that is refused."""
+    for radius in RADII:
+        x = np.linspace(-radius, radius, 401)
+        with np.errstate(over="ignore", invalid="ignore"):
+            size = np.abs(made(x)) * np.exp(-0.25 * x**2)
+        if np.all(np.isfinite(size)) and max(size[0], size[-1]) <= 1e-12 * size.max():
+            return radius
+    raise ValueError(
+        f"activation {made.name!r} grows too fast: E sigma(z)^2 over a standard Gaussian must be finite, "
+        f"but |sigma| exp(-x^2/4) has not decayed at |x| = {RADII[-1]:g}; choose one that grows more slowly"
+    )
 
 
 def _fold_slope(fold: float, mirrored: bool) -> Callable[[np.ndarray], np.ndarray]:

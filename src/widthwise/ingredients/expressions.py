@@ -67,7 +67,8 @@ def parse(text: str) -> Expression:
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(
-            f"a formula may have at most {MAX_LENGTH} characters, got {len(text)}; pass a Python callable instead"
+            f"a formula may have at most {MAX_LENGTH} characters, got {len(text)}; "
+            "pass a Python callable instead"
         )
     return _Parser(text).expression()
 

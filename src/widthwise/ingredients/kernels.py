@@ -1,4 +1,4 @@
-r"""The tail kernel g(x) = sum_{l>=3} c_l^2 x^l of an activation, quick to evaluate (eq. g_func of arXiv:2505.24849).
+r"""The tail kernel g(x) = sum_{l>=3} c_l^2 x^l (eq. g_func of arXiv:2505.24849), made quick to evaluate.
 
 Two forms share one set of methods. :class:`SeriesKernel` sums the power series, all of whose terms are
 positive for x >= 0. :class:`TabulatedKernel` does so for |x| <= 1/2 and beyond looks up g' as a function of
@@ -13,7 +13,7 @@ import numpy as np
 
 from widthwise.ingredients.hermite import gauss_legendre
 
-__all__ = ["SeriesKernel", "TabulatedKernel"]
+__all__ = ["SeriesKernel", "SeriesSlope", "TabulatedKernel"]
 
 N_SERIES = 57  # terms needed for |x| <= 1/2, since 2^-57 = 7e-18
 SWITCH = 0.5  # |x| beyond which the table is used
@@ -63,6 +63,21 @@ class SeriesKernel:
         return self.slope(1.0 - gap)
 
 
+class SeriesSlope:
+    """theta -> g'(± cos theta) from a long series, as a source for a table."""
+
+    def __init__(self, series: SeriesKernel, mirrored: bool) -> None:
+        self._series = series
+        self._sign = -1.0 if mirrored else 1.0
+
+    def __call__(self, theta: np.ndarray) -> np.ndarray:
+        return self._series.slope(self._sign * np.cos(theta))
+
+    def curvature(self, theta: np.ndarray) -> np.ndarray:
+        """g''(± cos theta)."""
+        return self._series.curvature(self._sign * np.cos(theta))
+
+
 class TabulatedKernel:
     r"""g from a short series and tables of g' near x = 1 and, made when first asked for, near x = -1.
 
@@ -71,7 +86,8 @@ class TabulatedKernel:
     squares : ndarray
         c_l^2 for l = 0 ... 56 at least.
     make_slope : callable
-        ``make_slope(mirrored)`` returns a function theta -> g'(± cos theta), times sin(theta) if ``has_jumps``.
+        ``make_slope(mirrored)`` returns a function theta -> g'(± cos theta), times sin(theta) if
+        ``has_jumps``; its ``curvature`` is used if it has one, else g'' comes from differentiating the table.
     has_jumps : bool
         Whether the activation itself is discontinuous, so that g'(1) is infinite.
     """
@@ -138,7 +154,11 @@ class _Side:
         derivative = np.polynomial.chebyshev.chebder(self._slope, axis=0) * (2 / width)
         self._derivative = np.vstack([derivative, np.zeros(width.size)])
         self._mean = self._tabulate_mean()
-        self._finite_curvature = self._tabulate_curvature()
+        curvature = getattr(slope, "curvature", None)
+        if curvature is None:
+            self._finite_curvature = self._tabulate_curvature()
+        else:
+            self._finite_curvature = _TO_CHEBYSHEV @ curvature(self._points())
         whole = self._sign * float(self.drop(np.array([1 - SWITCH]))[0])
         self.end = start + whole  # g(±1)
 
@@ -199,7 +219,7 @@ class _Side:
         return left + 0.5 * width * (1 + _POINTS[:, None])  # (degree, panel)
 
     def _tabulate_mean(self) -> np.ndarray:
-        """Chebyshev coefficients of the drop; in the first panel divided by its measure, so that it is a mean of g'."""
+        """Chebyshev coefficients of the drop; in the first panel of drop / measure, a mean of g'."""
         node, weight = gauss_legendre(_DEGREE)
         left, right = self._edges[:-1], self._edges[1:]
 
@@ -255,8 +275,8 @@ def _chebyshev_panels(function: Callable, stop: float) -> tuple[np.ndarray, np.n
         local = np.abs(values).max(axis=0)
         scale = max(scale, float(local.max()))
         table = _TO_CHEBYSHEV @ values
-        # Strict where the function is small, for it may have a high peak at 0 that holds little of its integral;
-        # never below the rounding of the quadrature behind it. Noise that looks like structure stops at 1/16.
+        # Strict where the function is small, for it may have a high peak at 0 that holds little of its
+        # integral; never below the rounding of the quadrature. Noise that looks like structure stops at 1/16.
         allowed = np.maximum(_TOLERANCE * local, 0.02 * _TOLERANCE * scale)
         size = np.abs(table[-2:]).max(axis=0)
         narrow = (right - left < left / 16) & (size <= 1e-11 * scale)

@@ -1,14 +1,14 @@
-r"""Averages E[f(y) f(z)] over a Gaussian pair of unit variances and correlation x = ± cos(theta), theta <= pi/3.
+r"""Averages E[f(y) f(z)] over unit Gaussians y, z of correlation x = ± cos(theta), 0 < theta <= pi/3.
 
 The pair is turned to its half sum and half difference, y = m + h and z = ± (m - h), which are independent
 with deviations cos(theta/2) and sin(theta/2). The inner average
 
     A(h; s) = sqrt(s / 2 pi) ∫ f(m + h) f(± (m - h)) exp(-s m^2 / 2) dm,        s = 1 / cos^2(theta/2),
 
-depends on theta through s in [1, 4/3] only. It is tabulated once, as polynomials in h on panels and as a Taylor series
-in s - 7/6; each angle then costs one integral over h. For given h the integral over m is cut where y or z
-meets a kink of f, and the panels in h end where two such cuts cross, at 2 h = k_i - k_j: between the cuts
-everything is smooth and Gauss–Legendre converges at once, for theta near 0 as well as for theta of order one.
+depends on theta through s in [1, 4/3] only. It is tabulated once, as polynomials in h on panels and as a
+Taylor series in s - 7/6; each angle then costs one integral over h. For given h the integral over m is cut
+where y or z meets a kink of f, and the panels in h end where two such cuts cross, at 2 h = k_i - k_j: between
+the cuts everything is smooth and Gauss–Legendre converges at once, for theta near 0 as well as of order one.
 
 Where the primitive of f jumps, f also holds Dirac masses; their averages are added in closed form.
 """
@@ -66,8 +66,8 @@ class PairAverage:
         self._cuts = np.union1d(np.setdiff1d(edges, self._base), inside)
         if self._cuts.size > _MOST_CUTS:
             raise ValueError(
-                f"the activation varies too fast: its derivative needs {self._cuts.size} panels, at most {_MOST_CUTS} "
-                "are allowed; choose one with fewer kinks or oscillations"
+                f"the activation varies too fast: its derivative needs {self._cuts.size} panels, at most "
+                f"{_MOST_CUTS} are allowed; choose one with fewer kinks or oscillations"
             )
         sample = function(self._base + 0.1)
         size = float(np.max(np.abs(sample) * np.exp(-0.25 * self._base**2)))

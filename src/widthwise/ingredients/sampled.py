@@ -72,7 +72,7 @@ class SampledFunction:
         return result.reshape(x.shape)
 
     def _locate(self, core: tuple[float, float]) -> float:
-        """The kink inside ``core``: half way between where the polynomials fitted left and right of it fail."""
+        """The kink inside ``core``: half way between where polynomials fitted left and right of it fail."""
         low, high = core
         width = min(max(20 * (high - low), 1e-3), 0.2)
         node, _ = gauss_legendre(N_NODES)
@@ -97,6 +97,8 @@ class SampledFunction:
         node, weight = gauss_legendre(N_NODES)
         width = np.diff(self._edges)
         values = self(self._edges[:-1] + 0.5 * width * (1 + node[:, None]))
+        if not np.all(np.isfinite(values)):
+            return np.full((N_NODES - 1, width.size), np.nan)
         basis = np.polynomial.legendre.legvander(node, N_NODES - 1)
         coefficients = (basis * weight[:, None]).T @ values * (np.arange(N_NODES) + 0.5)[:, None]
         # A coefficient at the level of rounding is amplified 2 n^2 / width times by the derivative: drop it.
@@ -114,5 +116,6 @@ def _cores(edges: np.ndarray) -> list[tuple[float, float]]:
     cores = []
     for start, stop in zip(starts, stops, strict=True):
         at = start + int(np.argmin(width[start:stop]))
-        cores.append((float(edges[max(at - 1, 0)]), float(edges[min(at + 2, edges.size - 1)])))
+        first, last = max(at - 1, 0), min(at + 2, int(edges.size) - 1)
+        cores.append((float(edges[first]), float(edges[last])))
     return cores
