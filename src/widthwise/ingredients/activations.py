@@ -265,7 +265,7 @@ def _from_text(text: str) -> Activation:
             raise ValueError(
                 f"leaky-relu takes the slope for x < 0, a number, got {match.group(1)!r}"
             ) from None
-        formula, spec = f"leaky(x,{slope!r})", "leaky-relu" if slope == 0.01 else f"leaky-relu({slope:g})"
+        formula, spec = f"leaky(x,{slope!r})", "leaky-relu" if slope == 0.01 else f"leaky-relu({slope!r})"
     elif re.fullmatch(r"[a-z][a-z\d]*(-[a-z][a-z\d]*)*", name) and name not in ("x", "pi", "e"):
         near = get_close_matches(name, ACTIVATIONS, n=3)
         hint = f"did you mean {' or '.join(near)}? " if near else ""

@@ -115,7 +115,7 @@ def _cores(edges: np.ndarray) -> list[tuple[float, float]]:
     stops = np.flatnonzero(narrow & ~np.append(narrow[1:], False)) + 1
     cores = []
     for start, stop in zip(starts, stops, strict=True):
-        at = start + int(np.argmin(width[start:stop]))
+        at = int(start) + int(np.argmin(width[start:stop]))
         first, last = max(at - 1, 0), min(at + 2, int(edges.size) - 1)
         cores.append((float(edges[first]), float(edges[last])))
     return cores
