@@ -32,10 +32,11 @@ def mmse_and_slope(poles: Poles, snr: np.ndarray) -> tuple[np.ndarray, np.ndarra
     is_small = snr < _SMALL_SNR
     if is_small.any():
         c0 = 1 / snr[is_small]
-        value, derivative = integrate(poles, c0, _recovered_integrands)
+        # The slope's integrand cancels as 1/η; below 1e-5 its first two terms are better.
+        noise = np.stack([0 * c0, 1e-15 * c0])
+        value, derivative = integrate(poles, c0, _recovered_integrands, noise)
         rest[is_small], mmse[is_small] = value, 1 - value
         slope[is_small] = c0 * derivative
-        # The slope cancels as 1e-16/η; below this its first two terms are better.
         skewness = poles.readouts.third_moment**2 / poles.gamma
         is_tiny = is_small & (snr < 1e-5 * min(1.0, poles.gamma))
         slope[is_tiny] = -1 + 2 * (1 - skewness) * snr[is_tiny]
@@ -53,7 +54,7 @@ def mmse_by_both_formulas(poles: Poles, snr: np.ndarray) -> tuple[np.ndarray, np
     """The mmse by the large-η and by the small-η formula: their difference is an error estimate."""
     c0 = 1 / snr
     cubed = integrate(poles, c0, _cubed_density_integrands)[0]
-    recovered = integrate(poles, c0, _recovered_integrands)[0]
+    recovered = integrate(poles, c0, _recovered_integrands, np.stack([0 * c0, 1e-15 * c0]))[0]
     return c0 * (1 - c0 * cubed), 1 - recovered
 
 

@@ -74,14 +74,17 @@ def integrate(
     poles: Poles,
     c0: np.ndarray,
     integrand: Callable[[CurvePoints], np.ndarray],
+    noise: np.ndarray | float = 0.0,
 ) -> np.ndarray:
     """∫ integrand da over the bands of each spectrum: one row for each output, one column for each c0.
 
     ``integrand`` maps curve points (panels × 16) to an array (outputs × panels × 16). The
-    tolerance is relative to the largest of the outputs: give them in the same units.
+    tolerance is relative to the largest of the outputs: give them in the same units. Where
+    an integrand cancels, ``noise`` (for each output and c0) is the relative accuracy left.
     """
     panels = Panels(poles, c0)
     band, start, end = panels.band, panels.start, panels.end
+    rtol = np.atleast_2d(np.maximum(poles.rtol, noise))
     total: np.ndarray | None = None
     scale = np.zeros(c0.size)
     guess: np.ndarray | None = None
@@ -98,7 +101,7 @@ def integrate(
         seen = np.abs(total).max(axis=0)
         np.add.at(seen, owner, np.abs(part).max(axis=0))
         scale = np.maximum(scale, seen)
-        is_fine = _is_resolved(values, scale[owner] * poles.rtol) | (depth == _MAX_DEPTH - 1)
+        is_fine = _is_resolved(values, (scale * rtol)[:, owner]) | (depth == _MAX_DEPTH - 1)
         for row, piece in zip(total, part, strict=True):
             np.add.at(row, owner[is_fine], piece[is_fine])
         if is_fine.all():

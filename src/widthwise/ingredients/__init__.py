@@ -1,0 +1,1 @@
+"""What a user picks: activations, weight priors, readout laws, output channels."""
