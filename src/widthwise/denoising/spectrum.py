@@ -303,9 +303,11 @@ class _ContinuousPoles(Poles):
             a = new
             if done:
                 break
-        # The noise pole sits at 0, where v² P_v(v) vanishes: for γ < 1 the band pinches beside it.
+        # The noise pole sits at 0, where v² P_v(v) vanishes: for γ < 1 the band pinches beside it,
+        # and what belongs to the noise is only √c0 wide, too narrow to be met by chance.
         every = np.arange(c0.size)
-        return Bands(every, -a, a, every, np.zeros(c0.size))
+        width = 4 * np.sqrt(c0)
+        return Bands(every, -a, a, np.tile(every, 3), np.concatenate([0 * c0, width, -width]))
 
 
 def make_poles(readouts: Readouts, gamma: float) -> Poles:
