@@ -33,6 +33,14 @@ class Channel:
         """What :func:`resolve` turns back into this channel."""
         raise NotImplementedError
 
+    def log_likelihood(self, labels: Any, outputs: Any, xp: Any = np) -> Any:
+        """ln P_out(y | λ) elementwise, in the arithmetic of ``xp`` (numpy or jax.numpy)."""
+        raise NotImplementedError
+
+    def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> np.ndarray:
+        """One label for each output λ."""
+        raise NotImplementedError
+
     def free_entropy(self, gap: ArrayLike, power: float) -> np.ndarray:
         """ψ_out at q = power - gap."""
         raise NotImplementedError
@@ -82,6 +90,13 @@ class Gaussian(Channel):
     @property
     def spec(self) -> dict[str, Any]:
         return {"kind": "gaussian", "noise": self.noise}
+
+    def log_likelihood(self, labels: Any, outputs: Any, xp: Any = np) -> Any:
+        return -((labels - outputs) ** 2) / (2 * self.noise) - 0.5 * math.log(2 * math.pi * self.noise)
+
+    def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> np.ndarray:
+        outputs = np.asarray(outputs, dtype=float)
+        return outputs + math.sqrt(self.noise) * rng.standard_normal(outputs.shape)
 
     def free_entropy(self, gap: ArrayLike, power: float) -> np.ndarray:
         return -0.5 * np.log(2 * math.pi * math.e * (self.noise + np.asarray(gap)))
