@@ -172,7 +172,10 @@ class MatrixDenoiser:
         c0 = 1 / snr
         goal = y / math.sqrt(snr) - self._poles.centre
         a_low, a_high, y_low, y_high = self._band_ends(snr)
-        x_low, x_high = y_low / math.sqrt(snr) - self._poles.centre, y_high / math.sqrt(snr) - self._poles.centre
+        x_low, x_high = (
+            y_low / math.sqrt(snr) - self._poles.centre,
+            y_high / math.sqrt(snr) - self._poles.centre,
+        )
         reach = 2 + np.abs(goal).max(initial=0.0) + np.abs(a_high[-1]) + np.abs(a_low[0])
         cuts = np.stack([a_low, a_high], axis=1).ravel()
         values = np.stack([x_low, x_high], axis=1).ravel()
@@ -210,5 +213,7 @@ class MatrixDenoiser:
 def _as_snr(snr: ArrayLike) -> np.ndarray:
     snr = np.asarray(snr, dtype=float)
     if not np.all((snr >= 0) & np.isfinite(snr)):  # written so that NaN is refused too
-        raise ValueError(f"snr must be >= 0 and finite, got {snr.ravel()[~((snr >= 0) & np.isfinite(snr)).ravel()][0]:g}")
+        raise ValueError(
+            f"snr must be >= 0 and finite, got {snr.ravel()[~((snr >= 0) & np.isfinite(snr)).ravel()][0]:g}"
+        )
     return snr

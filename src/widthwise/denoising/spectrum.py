@@ -129,7 +129,7 @@ class Poles:
         return np.maximum(np.maximum(total - spread / total, c0 - a**2), 0.0)
 
     def solve(self, a: np.ndarray, c0: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
-        """t >= 0 with V(a, t) = 1 for a inside a band (0 at its ends).
+        """t > 0 with V(a, t) = 1 for a inside a band (nearly 0 at its ends).
 
         Newton's method on 1/V - 1, which is concave in t (a harmonic mean of linear
         functions): from the left it is monotone, from the right it steps to the left side.
@@ -139,6 +139,7 @@ class Poles:
         if guess is not None:
             t = np.where(guess.ravel() > 0, guess.ravel(), t)
         a, c0 = a.ravel(), c0.ravel()
+        every_a, every_c0 = a, c0
         result = t.copy()
         index = np.arange(t.size)
         for _ in range(_N_NEWTON):
@@ -157,6 +158,11 @@ class Poles:
                 break
             if n_active < 0.7 * t.size:
                 index, a, t, c0 = index[active], a[active], t[active], c0[active]
+        is_closed = result <= 0
+        if is_closed.any():
+            # Where bands touch rounding may close the curve: t is known to ε/|∂V/∂t| only.
+            a, c0 = every_a[is_closed], every_c0[is_closed]
+            result[is_closed] = 1e-17 / (self.sums(a, np.zeros_like(a))[1] + c0 / a**4)
         return result.reshape(shape)
 
     def points(self, a: np.ndarray, c0: np.ndarray, guess: np.ndarray | None = None) -> CurvePoints:

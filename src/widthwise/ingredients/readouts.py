@@ -154,6 +154,10 @@ class _Continuous(Readouts):
         """p(v)."""
         raise NotImplementedError
 
+    def power_below(self, v: np.ndarray) -> np.ndarray:
+        """E[v²; |v| < v], accurate where it is small."""
+        raise NotImplementedError
+
     def even_moment(self, order: int) -> float:
         """E v^(2 order)."""
         raise NotImplementedError
@@ -224,6 +228,11 @@ class Gaussian(_Continuous):
     def density(self, v: np.ndarray) -> np.ndarray:
         return np.exp(-0.5 * np.square(v)) / math.sqrt(2 * math.pi)
 
+    def power_below(self, v: np.ndarray) -> np.ndarray:
+        from scipy.special import gammainc
+
+        return gammainc(1.5, 0.5 * np.square(v))
+
     def even_moment(self, order: int) -> float:
         return float(math.prod(range(1, 2 * order, 2)))
 
@@ -240,9 +249,10 @@ class Gaussian(_Continuous):
 
     def log_potential(self, z: np.ndarray) -> np.ndarray:
         z = np.asarray(z, dtype=complex)
-        result = super().log_potential(z)
         near = np.abs(z) <= self.cutoff
+        result = np.empty_like(z)
         result[near] = _gaussian_log_mean(z[near]) - np.log(z[near])
+        result[~near] = super().log_potential(z[~near])
         return result
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
@@ -268,6 +278,9 @@ class Uniform(_Continuous):
     def density(self, v: np.ndarray) -> np.ndarray:
         return np.where(np.abs(v) <= self.largest, 1 / (2 * self.largest), 0.0)
 
+    def power_below(self, v: np.ndarray) -> np.ndarray:
+        return (np.minimum(v, self.largest) / self.largest) ** 3
+
     def even_moment(self, order: int) -> float:
         return 3.0**order / (2 * order + 1)
 
@@ -292,10 +305,13 @@ class Uniform(_Continuous):
 
     def log_potential(self, z: np.ndarray) -> np.ndarray:
         z = np.asarray(z, dtype=complex)
-        edge = self.largest
-        primitive = (z + edge) * np.log(z + edge) - (z - edge) * np.log(z - edge)
-        near = primitive / (2 * edge) - 1 - np.log(z)
-        return np.where(np.abs(z) > self.cutoff, super().log_potential(z), near)
+        far = np.abs(z) > self.cutoff
+        edge, x = self.largest, z[~far]
+        primitive = (x + edge) * np.log(x + edge) - (x - edge) * np.log(x - edge)
+        result = np.empty_like(z)
+        result[~far] = primitive / (2 * edge) - 1 - np.log(x)
+        result[far] = super().log_potential(z[far])
+        return result
 
     def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
         return rng.uniform(-self.largest, self.largest, size)
@@ -369,7 +385,9 @@ def resolve(spec: Any, *, normalise: bool = False) -> Readouts:
     if "@" in spec:
         values, _, probabilities = spec.partition("@")
         return Discrete(
-            _numbers(values, "values", spec), _numbers(probabilities, "probabilities", spec), normalise=normalise
+            _numbers(values, "values", spec),
+            _numbers(probabilities, "probabilities", spec),
+            normalise=normalise,
         )
     key = spec.strip().lower().replace("_", "-").replace(" ", "-")
     if key in _NAMED:
