@@ -1,0 +1,290 @@
+"""The loop that every iterative learner shares: records, progress, Ctrl-C, time limit, checkpoint and resume.
+
+A learner supplies a :class:`Chain`, which knows how to advance and how to save itself; the loop does the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..experiments.instance import Instance
+from ..experiments.observables import N_ORDERS, Observer
+from .run import Run
+
+__all__ = ["Chain", "checked_counts", "run_chain", "starting_weights"]
+
+_N_DRAWS = 8  # kept from the second half of a run, to compare replicas
+_CHECKPOINT_SECONDS = 20.0
+
+
+class Chain(Protocol):
+    """One learner at work, possibly on several chains at once."""
+
+    weights: np.ndarray
+    """Current weights, chain × k × d."""
+    readouts: np.ndarray | None
+
+    def advance(self, n_iterations: int) -> dict[str, np.ndarray]:
+        """Go on; return statistics of these iterations, one number for each chain."""
+        ...
+
+    def save(self) -> dict[str, np.ndarray]:
+        """Everything needed to go on exactly as if nothing had happened."""
+        ...
+
+    def restore(self, saved: dict[str, np.ndarray]) -> None:
+        """Take back what :meth:`save` gave."""
+        ...
+
+
+def run_chain(
+    chain: Chain,
+    *,
+    learner: str,
+    instance: Instance,
+    iterations: int,
+    record_every: int,
+    is_matched: bool,
+    settings: dict[str, Any],
+    progress: bool | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    max_seconds: float | None = None,
+    discard: float = 0.5,
+    is_sampler: bool = True,
+) -> Run:
+    """Advance ``chain`` to ``iterations``, observing it every ``record_every``, and gather the result.
+
+    With ``checkpoint``, the state is written there now and then and at the end; a run that finds its own
+    file goes on from it and ends exactly as one that was never stopped.
+    """
+    start = time.perf_counter()
+    observer = Observer(instance, is_matched=is_matched)
+    book = _Book(observer)
+    file = _Checkpoint(checkpoint, _fingerprint(learner, instance, {**settings, "record_every": record_every}))
+    saved = file.read()
+    if saved is None:
+        done = 0
+        book.add(0, chain, {})
+    else:
+        done = int(saved.pop("done"))
+        book.restore(saved)
+        chain.restore(saved)
+    status = "done"
+    last = (done, chain.save())
+    with _progress_bar(learner, done, iterations, progress) as show:
+        try:
+            while done < iterations:
+                if max_seconds is not None and time.perf_counter() - start > max_seconds:
+                    status = "out of time"
+                    break
+                step = min(record_every, iterations - done)
+                statistics = chain.advance(step)
+                done += step
+                book.add(done, chain, statistics, keep=is_sampler and 2 * done > iterations)
+                last = (done, chain.save())
+                show(done, book.latest())
+                file.write_now_and_then(*last, book)
+        except KeyboardInterrupt:
+            status = "interrupted"
+    file.write(*last, book)
+    return Run(
+        learner=learner,
+        instance=instance,
+        trace=book.dataset(),
+        status=status,
+        weights=np.array(chain.weights),
+        readouts=None if chain.readouts is None else np.array(chain.readouts),
+        draws=book.kept(),
+        is_sampler=is_sampler,
+        discard=discard,
+        timings={"seconds": time.perf_counter() - start, "iterations": float(done)},
+        settings=settings,
+    )
+
+
+def checked_counts(iterations: int, record_every: int | None, n_chains: int, seed: int) -> int:
+    """``record_every``, by default a hundredth of the run, after checking the counts."""
+    for name, value, least in (("iterations", iterations, 1), ("n_chains", n_chains, 1), ("seed", seed, 0)):
+        if not (isinstance(value, (int, np.integer)) and value >= least):
+            raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
+    if record_every is None:
+        return max(1, iterations // 100)
+    if not (isinstance(record_every, (int, np.integer)) and record_every >= 1):
+        raise ValueError(f"record_every must be a whole number >= 1 (iterations), got {record_every!r}")
+    return int(record_every)
+
+
+def starting_weights(
+    instance: Instance, start: str | np.ndarray, n_chains: int, rng: np.random.Generator
+) -> tuple[np.ndarray, bool]:
+    """Weights of each chain at the start, and whether their units have to be matched with the teacher's."""
+    shape = (n_chains, instance.k, instance.d)
+    if isinstance(start, str):
+        if start == "teacher":
+            return np.broadcast_to(instance.weights, shape).copy(), False
+        if start == "random":
+            return instance.problem.weights.sample(rng, shape), True
+        raise ValueError(f"start must be 'teacher', 'random' or an array of weights, got {start!r}")
+    given = np.asarray(start, dtype=float)
+    if given.shape not in (shape, shape[1:]):
+        raise ValueError(f"start must have the shape {shape[1:]} (k, d) or {shape} with chains, got {given.shape}")
+    if not np.isfinite(given).all():
+        raise ValueError("start must hold finite weights")
+    return np.broadcast_to(given, shape).copy(), True
+
+
+class _Book:
+    """Records so far: one row an observation, and a few draws of the second half."""
+
+    def __init__(self, observer: Observer) -> None:
+        self.observer = observer
+        self.iterations: list[int] = []
+        self.rows: list[dict[str, np.ndarray]] = []
+        self.draws: list[np.ndarray] = []
+        self.stride = 1
+        self.n_offered = 0
+
+    def add(self, done: int, chain: Chain, statistics: dict[str, np.ndarray], keep: bool = False) -> None:
+        readouts = [None] * len(chain.weights) if chain.readouts is None else chain.readouts
+        seen = [self.observer(w, v) for w, v in zip(chain.weights, readouts, strict=True)]
+        row = {name: np.array([one[name] for one in seen]) for name in seen[0]}
+        self.rows.append(row | {name: np.asarray(value, dtype=float) for name, value in statistics.items()})
+        self.iterations.append(done)
+        if keep:
+            self._offer(np.array(chain.weights, dtype=np.float32))
+
+    def _offer(self, weights: np.ndarray) -> None:
+        """Keep every stride-th draw, and double the stride when there are too many."""
+        if self.n_offered % self.stride == 0:
+            self.draws.append(weights)
+        self.n_offered += 1
+        if len(self.draws) > 2 * _N_DRAWS:
+            self.draws, self.stride = self.draws[::2], 2 * self.stride
+
+    def latest(self) -> dict[str, float]:
+        return {key: float(np.mean(self.rows[-1].get(key, np.nan))) for key in ("excess_error", "acceptance")}
+
+    def kept(self) -> np.ndarray | None:
+        return np.stack(self.draws, axis=1) if self.draws else None
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Columns, draw by draw; what was not recorded at an iteration is NaN."""
+        names = list(dict.fromkeys(name for row in reversed(self.rows) for name in row))
+        columns = {}
+        for name in names:
+            like = next(row[name] for row in self.rows if name in row)
+            columns[name] = np.stack([row.get(name, np.full(like.shape, np.nan)) for row in self.rows], axis=1)
+        return columns
+
+    def dataset(self):
+        import xarray
+
+        extra = {"overlap_power": ("order",), "weight_overlap": ("readout",)}
+        columns = self.arrays()
+        n_chains = columns["excess_error"].shape[0]
+        coordinates = {
+            "chain": np.arange(n_chains),
+            "draw": np.array(self.iterations),
+            "order": np.arange(1, N_ORDERS + 1),
+            "readout": self.observer.groups.values,
+        }
+        variables = {name: (("chain", "draw", *extra.get(name, ())), value) for name, value in columns.items()}
+        return xarray.Dataset(variables, coords=coordinates)
+
+    def save(self) -> dict[str, np.ndarray]:
+        saved = {f"trace:{name}": value for name, value in self.arrays().items()}
+        saved["book:iterations"] = np.array(self.iterations)
+        saved["book:draws"] = np.array(self.draws)
+        saved["book:counts"] = np.array([self.stride, self.n_offered])
+        return saved
+
+    def restore(self, saved: dict[str, np.ndarray]) -> None:
+        self.iterations = [int(i) for i in saved.pop("book:iterations")]
+        self.draws = list(saved.pop("book:draws"))
+        self.stride, self.n_offered = (int(i) for i in saved.pop("book:counts"))
+        names = [key for key in saved if key.startswith("trace:")]
+        columns = {key.removeprefix("trace:"): saved.pop(key) for key in names}
+        self.rows = [{name: c[:, i] for name, c in columns.items()} for i in range(len(self.iterations))]
+
+
+class _Checkpoint:
+    """The file of a run, written beside and renamed so that a crash leaves the old one whole."""
+
+    def __init__(self, path: str | os.PathLike[str] | None, fingerprint: str) -> None:
+        self.path = None if path is None else Path(path)
+        self.fingerprint = fingerprint
+        self.written = time.perf_counter()
+
+    def read(self) -> dict[str, np.ndarray] | None:
+        if self.path is None or not self.path.exists():
+            return None
+        with np.load(self.path, allow_pickle=False) as file:
+            saved = dict(file)
+        if str(saved.pop("fingerprint")) != self.fingerprint:
+            raise ValueError(
+                f"checkpoint {str(self.path)!r} belongs to another run (instance, learner or settings differ); "
+                "give another path, or remove the file"
+            )
+        return saved
+
+    def write_now_and_then(self, done: int, state: dict[str, np.ndarray], book: _Book) -> None:
+        if time.perf_counter() - self.written > _CHECKPOINT_SECONDS:
+            self.write(done, state, book)
+
+    def write(self, done: int, state: dict[str, np.ndarray], book: _Book) -> None:
+        if self.path is None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        beside = self.path.with_name(self.path.name + ".part")
+        with open(beside, "wb") as file:
+            np.savez(file, fingerprint=np.array(self.fingerprint), done=np.array(done), **state, **book.save())
+        os.replace(beside, self.path)
+        self.written = time.perf_counter()
+
+
+def _fingerprint(learner: str, instance: Instance, settings: dict[str, Any]) -> str:
+    """What must agree for a checkpoint to be gone on with; the number of iterations need not."""
+    where = [repr(instance.problem), instance.d, instance.n, instance.alpha, instance.seed, instance.dtype]
+    text = json.dumps([learner, where, instance.is_readout_drawn, settings], sort_keys=True, default=_digest)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+
+
+@contextlib.contextmanager
+def _progress_bar(learner: str, done: int, total: int, progress: bool | None) -> Iterator[Any]:
+    """A function of (iterations done, latest numbers) that draws them, or one that does nothing."""
+    if progress is None:
+        progress = sys.stderr.isatty()
+    if not progress:
+        yield lambda done, latest: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("accepted {task.fields[acceptance]}  excess error {task.fields[excess_error]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(learner, total=total, completed=done, acceptance="–", excess_error="–")
+
+        def show(done: int, latest: dict[str, float]) -> None:
+            bar.update(task, completed=done, **{name: f"{value:.3g}" for name, value in latest.items()})
+
+        yield show

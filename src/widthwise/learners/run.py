@@ -1,0 +1,186 @@
+r"""What a learner returns: observables along the run, and the summary that a prediction is compared with.
+
+The words are those of a solution of the theory. For a sampler ``excess_error`` is half the Gibbs excess of its
+draws (at equilibrium, the error of the posterior mean); for a predictor it is the predictor's own.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..experiments.instance import Instance
+from ..experiments.observables import Observer, fresh_error
+
+if TYPE_CHECKING:
+    import xarray
+
+__all__ = ["NotAtEquilibrium", "Run"]
+
+# Two estimates of one error: at d = 60 they differ by 5 % at equilibrium and by 50 % or more out of it.
+_EQUILIBRIUM_RTOL = 0.25
+
+
+class NotAtEquilibrium(UserWarning):
+    """The draws of a sampler do not obey the Nishimori identity: they are not from the posterior."""
+
+
+@dataclass
+class Run:
+    """Result of one learner on one instance.
+
+    ``trace`` has the dimensions chain and draw (the iteration), and one variable for each observable.
+    """
+
+    learner: str
+    instance: Instance
+    trace: xarray.Dataset
+    status: str
+    """``"done"``, ``"stopped early"``, ``"out of time"`` or ``"interrupted"`` (by Ctrl-C)."""
+    weights: np.ndarray | None = None
+    """Last state (best one for Adam), chain × k × d; None for a learner that has no weights."""
+    readouts: np.ndarray | None = None
+    """Readouts of the student, chain × k; None where they are the teacher's."""
+    draws: np.ndarray | None = None
+    """A few draws of the second half, chain × draw × k × d, for comparing replicas."""
+    is_sampler: bool = True
+    discard: float = 0.5
+    """Fraction of the run that the averages leave out."""
+    timings: dict[str, float] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return (
+            f"Run({self.learner}, d={self.instance.d}, alpha={self.instance.alpha:g}, status={self.status!r}, "
+            f"excess_error={self.excess_error:.4g}, matrix_overlap_centred={self.matrix_overlap_centred:.4g})"
+        )
+
+    @cached_property
+    def settled(self) -> xarray.Dataset:
+        """The part of the trace that is averaged: for a predictor, its last entry."""
+        n = self.trace.sizes["draw"]
+        first = min(n - 1, int(np.ceil(self.discard * n))) if self.is_sampler else n - 1
+        return self.trace.isel(draw=slice(first, None))
+
+    def mean(self, name: str) -> np.ndarray:
+        """Average of an observable over chains and the settled part of the run."""
+        if name not in self.trace:
+            raise KeyError(f"{self.learner} does not record {name!r}; it records {', '.join(self.trace.data_vars)}")
+        value = self.settled[name].mean(("chain", "draw")).to_numpy()
+        return value if value.ndim else float(value)
+
+    def standard_error(self, name: str) -> float:
+        """Statistical error of :meth:`mean` for a scalar observable, from the effective sample size."""
+        values = self.settled[name].to_numpy()
+        if values.shape[-1] < 4:
+            return float("nan")
+        if np.ptp(values) == 0:
+            return 0.0
+        import arviz
+
+        return float(values.std(ddof=1) / np.sqrt(max(1.0, float(arviz.ess(values)))))
+
+    @property
+    def excess_error(self) -> float:
+        """Comparable with a solution's ``excess_error``."""
+        return float(self.mean("excess_error"))
+
+    @property
+    def gibbs_excess_error(self) -> float:
+        """E(λ - λ⁰)² of one network: a draw of a sampler, or the predictor itself."""
+        return float(self.mean("gibbs_excess_error")) if "gibbs_excess_error" in self.trace else float("nan")
+
+    @property
+    def matrix_overlap_centred(self) -> float:
+        """1 - ‖S - S⁰‖²/(2d²), averaged."""
+        return float(self.mean("matrix_overlap_centred"))
+
+    @property
+    def weight_overlap(self) -> np.ndarray:
+        """𝒬_W(v), one entry for each of ``readout_values``."""
+        return np.atleast_1d(self.mean("weight_overlap"))
+
+    @property
+    def readout_values(self) -> np.ndarray:
+        """Readout value (or mean of a bin) that each entry of ``weight_overlap`` belongs to."""
+        return self.trace["readout"].to_numpy()
+
+    @cached_property
+    def test_error(self) -> float:
+        """Mean-square error on fresh labels of the last network of each chain, averaged; with the noise."""
+        if self.weights is None:
+            return float("nan")
+        readouts = [None] * len(self.weights) if self.readouts is None else self.readouts
+        pairs = zip(self.weights, readouts, strict=True)
+        return float(np.mean([fresh_error(self.instance, w, v) for w, v in pairs]))
+
+    @cached_property
+    def replicas(self) -> dict[str, float]:
+        """Observables of pairs of draws: between chains if there are several, else far apart in time.
+
+        ``excess_error`` is K⁰⁰ - 2K⁰¹ + K¹², right out of equilibrium too.
+        """
+        if self.draws is None or self.draws.shape[0] * self.draws.shape[1] < 2:
+            return {key: float("nan") for key in ("excess_error", "teacher_overlap", "replica_overlap")}
+        n_chains, n_draws = self.draws.shape[:2]
+        observer = Observer(self.instance)
+        if n_chains > 1:
+            pairs = [(self.draws[c, t], self.draws[c + 1, t]) for c in range(n_chains - 1) for t in range(n_draws)]
+        else:
+            half = n_draws // 2
+            pairs = [(self.draws[0, t], self.draws[0, t + half]) for t in range(n_draws - half)]
+        values = [observer.replicas(*pair) for pair in pairs]
+        return {key: float(np.mean([value[key] for value in values])) for key in values[0]}
+
+    @property
+    def is_at_equilibrium(self) -> bool:
+        """Whether half the Gibbs excess and the two-replica formula agree, as Nishimori demands; not a proof."""
+        half_gibbs, replicas = self.excess_error, self.replicas["excess_error"]
+        if not (self.is_sampler and np.isfinite(replicas)):
+            return True
+        return abs(replicas - half_gibbs) <= _EQUILIBRIUM_RTOL * max(abs(replicas), half_gibbs)
+
+    def warn_if_not_at_equilibrium(self) -> None:
+        """Warn when the draws cannot be from the posterior."""
+        if not self.is_at_equilibrium:
+            warnings.warn(
+                f"{self.learner} is not at equilibrium: half the Gibbs excess is {self.excess_error:.3g}, two "
+                f"replicas give {self.replicas['excess_error']:.3g}; run longer, or start on the teacher",
+                NotAtEquilibrium,
+                stacklevel=3,
+            )
+
+    def moving_average(self, name: str, window: int = 10) -> np.ndarray:
+        """Mean of the last ``window`` records of a scalar observable, at each record; chain × draw."""
+        total = np.cumsum(self.trace[name].to_numpy(), axis=-1)
+        shifted = np.concatenate([np.zeros((total.shape[0], window)), total[:, :-window]], axis=1)[:, : total.shape[1]]
+        return (total - shifted) / np.minimum(np.arange(1, total.shape[1] + 1), window)
+
+    def to_inference_data(self) -> Any:
+        """An ArviZ ``InferenceData`` of the settled observables, for R-hat, effective sizes and plots."""
+        import arviz
+
+        statistics = [name for name in ("acceptance", "energy", "step_size", "drift") if name in self.settled]
+        observables = self.settled.drop_vars(statistics)
+        data = arviz.InferenceData(posterior=observables)
+        if statistics:
+            data.add_groups(sample_stats=self.settled[statistics])
+        return data
+
+    def summary(self) -> dict[str, Any]:
+        """The row of a table: settings, status and averages."""
+        scalars = [name for name, value in self.trace.items() if set(value.dims) <= {"chain", "draw"}]
+        return {
+            "learner": self.learner,
+            "d": self.instance.d,
+            "alpha": self.instance.alpha,
+            "seed": self.instance.seed,
+            "status": self.status,
+            **{str(name): float(self.mean(str(name))) for name in scalars},
+            "weight_overlap": self.weight_overlap.tolist(),
+            "readout_values": self.readout_values.tolist(),
+        }
