@@ -5,5 +5,20 @@ from ._version import __version__
 from .ingredients import channels, readouts, weights
 from .ingredients.activations import Activation
 from .problem import Problem
+from .theory import LearningCurve, NotConverged, Solution, learning_curve, solutions, solve
 
-__all__ = ["Activation", "Problem", "__version__", "channels", "denoising", "readouts", "weights"]
+__all__ = [
+    "Activation",
+    "LearningCurve",
+    "NotConverged",
+    "Problem",
+    "Solution",
+    "__version__",
+    "channels",
+    "denoising",
+    "learning_curve",
+    "readouts",
+    "solutions",
+    "solve",
+    "weights",
+]

@@ -1,0 +1,130 @@
+r"""Solutions for readouts of many or continuous values: two unknowns, ln τ and ln B.
+
+Every unit sits at its equilibrium root for the couplings (A, B), so that the specialised
+solutions form one curve.  It is parametrised by τ: E v²𝒬² grows with B at fixed τ (both
+couplings grow), so moment matching fixes B, and α = γB/(2ψ_out') is explicit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .families import Family
+from .profiles import ContinuousProfile, DiscreteProfile
+from .roots import decreasing_root
+from .saddle import _LEAST, _LONGEST_STEP, MAX_STEPS, RTOL, ClassSolutions, Setting
+
+__all__ = ["Profile", "solve_averaged", "trace_averaged"]
+
+Profile = ContinuousProfile | DiscreteProfile
+
+_LOG_TILT = np.arange(np.log(1e-13), np.log(1e13), 0.7)
+_LOG_COUPLING = (-40.0, 45.0)
+
+
+def trace_averaged(setting: Setting, profile: Profile) -> Family:
+    """The curve of equilibrium profiles, approximately, over a grid of tilts."""
+    log_hat = np.log(max(setting.gamma * setting.mu2_squared, 1e-300))
+    u = _LOG_TILT
+    goal, _, _ = setting.table.odds(u)
+
+    def averages(log_coupling: np.ndarray):
+        pull, after = setting.table.guess(u, log_hat + log_coupling)
+        pull = np.maximum(pull / setting.gamma, 1e-280)
+        return profile.averages(pull, np.exp(log_coupling), is_rough=True), after
+
+    def shortfall(log_coupling: np.ndarray) -> np.ndarray:
+        a, _ = averages(log_coupling)
+        return goal - np.log(np.maximum(a.learnt, _LEAST)) + np.log(np.maximum(a.left, _LEAST))
+
+    low, high = (np.full(u.size, end) for end in _LOG_COUPLING)
+    log_coupling = decreasing_root(shortfall, low, high, atol=1e-4)
+    a, after = averages(log_coupling)
+    alpha = setting.alpha_of(np.exp(log_coupling), setting.output_gap(after, a.kernel_gap))
+    # Where a class jumps there is no profile with exactly this tilt: leave such points out.
+    is_met = np.abs(shortfall(log_coupling)) < 0.3
+    log_alpha = np.where(is_met & (alpha > 0), np.log(np.maximum(alpha, 1e-300)), np.nan)
+    keep = np.isfinite(log_alpha)
+    return Family(u[keep], log_coupling[keep], np.empty((int(keep.sum()), 0)), log_alpha[keep])
+
+
+def solve_averaged(
+    setting: Setting, profile: Profile, alpha: np.ndarray, start: ClassSolutions
+) -> ClassSolutions:
+    """Polish solutions (ln τ, ln B) at each α by Newton's method."""
+    z = np.stack([start.log_tilt, start.log_coupling], axis=1)
+    n = alpha.size
+    residual = np.full(n, np.inf)
+    best = z.copy()
+    active = np.arange(n)
+    for _ in range(MAX_STEPS):
+        errors, jacobian = _equations(setting, profile, alpha[active], z[active])
+        size = np.max(np.abs(errors), axis=1)
+        size = np.where(np.isfinite(size), size, np.inf)
+        is_better = size < residual[active]
+        best[active[is_better]] = z[active[is_better]]
+        stuck = ~is_better & (residual[active] < 100 * RTOL)
+        residual[active] = np.minimum(residual[active], size)
+        go_on = np.isfinite(size) & (size > RTOL) & ~stuck
+        active, errors, jacobian = active[go_on], errors[go_on], jacobian[go_on]
+        if active.size == 0:
+            break
+        determinant = jacobian[:, 0, 0] * jacobian[:, 1, 1] - jacobian[:, 0, 1] * jacobian[:, 1, 0]
+        determinant = np.where(np.abs(determinant) > 1e-14, determinant, 1e-14)
+        step = (
+            -np.stack(
+                [
+                    jacobian[:, 1, 1] * errors[:, 0] - jacobian[:, 0, 1] * errors[:, 1],
+                    jacobian[:, 0, 0] * errors[:, 1] - jacobian[:, 1, 0] * errors[:, 0],
+                ],
+                axis=1,
+            )
+            / determinant[:, None]
+        )
+        longest = np.max(np.abs(step), axis=1, keepdims=True)
+        z[active] += step * np.minimum(1.0, 0.5 * _LONGEST_STEP / np.maximum(longest, 1e-300))
+    return ClassSolutions(best[:, 0], best[:, 1], np.empty((n, 0)), residual)
+
+
+def _equations(
+    setting: Setting, profile: Profile, alpha: np.ndarray, z: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Moment matching and the strength of the data, and their Jacobian in (ln τ, ln B)."""
+    gamma, mu2, channel = setting.gamma, setting.mu2_squared, setting.problem.channel
+    tau, coupling = np.exp(z[:, 0]), np.exp(z[:, 1])
+    hat = gamma * mu2 * coupling
+    drop, mmse, recovered, slope, mmse_after, slope_after = setting.table.drop(tau, hat)
+    pull = drop / (-gamma * slope)
+    a = profile.averages(np.maximum(pull, 1e-280), coupling)
+    gap = setting.output_gap(mmse_after, a.kernel_gap)
+    first = channel.free_entropy_slope(gap, setting.power)
+    bend = channel.free_entropy_curvature(gap, setting.power) / first
+    learnt, left = np.maximum(a.learnt, _LEAST), np.maximum(a.left, _LEAST)
+
+    errors = np.stack(
+        [
+            np.log(learnt / left) - np.log(recovered / mmse),
+            np.log(alpha) - z[:, 1] + np.log(2 * first / gamma),
+        ],
+        axis=1,
+    )
+    curvature = setting.table.curvature(z[:, 0], mmse, slope)
+    pull_by_tau = (slope - slope_after) * tau / (-gamma * slope) - pull * (curvature / (tau * slope) - 1)
+    pull_by_coupling = -slope_after * hat / (-gamma * slope)
+    by_tau = pull_by_tau
+    learnt_by = (
+        a.learnt_slopes[0] * by_tau,
+        a.learnt_slopes[0] * pull_by_coupling + a.learnt_slopes[1] * coupling,
+    )
+    after = 0.5 * mu2 * slope_after
+    gap_by = (
+        after * tau + a.kernel_gap_slopes[0] * by_tau,
+        after * hat + a.kernel_gap_slopes[0] * pull_by_coupling + a.kernel_gap_slopes[1] * coupling,
+    )
+    jacobian = np.empty((alpha.size, 2, 2))
+    for k in range(2):
+        jacobian[:, 0, k] = learnt_by[k] * (1 / learnt + 1 / left)
+        jacobian[:, 1, k] = -bend * gap_by[k]
+    jacobian[:, 0, 0] += slope * tau / (mmse * recovered)
+    jacobian[:, 1, 1] -= 1
+    return errors, jacobian

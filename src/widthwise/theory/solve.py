@@ -1,0 +1,220 @@
+"""Solve a problem: one solution, all solutions, or a learning curve.
+
+The families of solutions are traced once for a problem (they do not depend on α), every
+crossing with the asked α is polished by Newton's method on the exact equations, and what is
+left are distinct solutions, ranked by free entropy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..ingredients.readouts import Discrete
+from ..problem import Problem
+from .assemble import ACCEPTED, assemble_averaged, assemble_classes, assemble_universal
+from .averaged import solve_averaged, trace_averaged
+from .families import Family, trace_family
+from .profiles import ContinuousProfile, DiscreteProfile
+from .saddle import Setting, solve_classes, solve_universal
+from .solution import CONVERGED, LearningCurve, Solution
+
+__all__ = ["BRANCHES", "learning_curve", "solutions", "solve"]
+
+BRANCHES = ("equilibrium", "universal", "specialised")
+
+# Up to this many distinct |readouts| every family (the m largest learnt) is traced; beyond, the
+# profile is treated as a whole, each unit at its equilibrium root, as for continuous laws.
+FEW_CLASSES = 6
+
+
+def solve(problem: Problem, alpha: float, branch: str = "equilibrium") -> Solution:
+    """The equilibrium (the maximiser of the RS potential) at α, or the best solution of a branch.
+
+    Parameters
+    ----------
+    problem : Problem
+    alpha : float
+        Samples per squared dimension n/d², > 0.
+    branch : {"equilibrium", "universal", "specialised"}
+        "universal" has every overlap 0; "specialised" is the one of highest free entropy
+        among those that have not (preferring stable ones).
+
+    Returns
+    -------
+    Solution
+        Where the branch has no solution the status says so and the numbers are NaN;
+        ``solution.require()`` raises ``NotConverged``.
+    """
+    alpha = _as_alpha(alpha, scalar=True)
+    return learning_curve(problem, alpha, branch)[0]
+
+
+def solutions(problem: Problem, alpha: float) -> list[Solution]:
+    """Every solution found at α, highest free entropy first, stable or not."""
+    return _all_solutions(problem, _as_alpha(alpha, scalar=True))[0]
+
+
+def learning_curve(problem: Problem, alphas: ArrayLike, branch: str = "equilibrium") -> LearningCurve:
+    """Solutions along α on one branch; see :func:`solve`. The whole curve is one batch."""
+    if branch not in BRANCHES:
+        raise ValueError(f"unknown branch {branch!r}; choose from {', '.join(BRANCHES)}")
+    alpha = _as_alpha(alphas)
+    ranked = _all_solutions(problem, alpha)
+    return LearningCurve(
+        problem, branch, [_pick(problem, a, at, branch) for a, at in zip(alpha, ranked, strict=True)]
+    )
+
+
+def _pick(problem: Problem, alpha: float, ranked: list[Solution], branch: str) -> Solution:
+    if branch == "equilibrium":
+        return ranked[0] if ranked else Solution.missing(problem, alpha, branch, "did not converge")
+    matching = [s for s in ranked if s.branch == branch]
+    stable = [s for s in matching if s.is_stable]
+    if stable or matching:
+        return (stable or matching)[0]
+    return Solution.missing(problem, alpha, branch, "no such solution")
+
+
+def _all_solutions(problem: Problem, alpha: np.ndarray) -> list[list[Solution]]:
+    """All distinct converged solutions at each α, ranked; the first is marked as equilibrium."""
+    at: list[list[Solution]] = [[] for _ in alpha]
+    for solution, i in zip(_universal(problem, alpha), range(alpha.size), strict=True):
+        at[i].append(solution)
+    for index, found in _specialised(problem, alpha):
+        for i, solution in zip(index, found, strict=True):
+            if solution.status == CONVERGED and not any(_same(solution, other) for other in at[i]):
+                at[i].append(solution)
+    ranked = []
+    for here in at:
+        good = sorted((s for s in here if s.status == CONVERGED), key=lambda s: -s.free_entropy)
+        if good:
+            good[0] = replace(good[0], is_equilibrium=True)
+        ranked.append(good)
+    return ranked
+
+
+def _universal(problem: Problem, alpha: np.ndarray) -> list[Solution]:
+    setting = _setting(problem)
+    log_coupling, residual = solve_universal(setting, alpha)
+    return assemble_universal(setting, alpha, log_coupling, residual)
+
+
+def _specialised(problem: Problem, alpha: np.ndarray):
+    """Batches (indices into alpha, solutions), one for each family."""
+    setting = _setting(problem)
+    classes = readout_classes(problem)
+    if classes is not None and classes[0].size <= FEW_CLASSES:
+        values2, powers = classes
+        for m in range(1, values2.size + 1):
+            index, guesses = _family(problem, m).guesses(alpha)
+            if index.size == 0:
+                continue
+            found = solve_classes(
+                setting, alpha[index], values2[:m], powers[:m], float(powers[m:].sum()), guesses
+            )
+            keep = _distinct(index, found)
+            yield (
+                index[keep],
+                assemble_classes(setting, alpha[index][keep], _rows(found, keep), values2, powers),
+            )
+        return
+    profile = _profile(problem)
+    index, guesses = _family(problem, 0).guesses(alpha)
+    if index.size:
+        found = solve_averaged(setting, profile, alpha[index], guesses)
+        keep = _distinct(index, found)
+        yield index[keep], assemble_averaged(setting, profile, alpha[index][keep], _rows(found, keep))
+
+
+def readout_classes(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
+    """Distinct v² > 0, largest first, and E[v²; class] of each; None for continuous laws."""
+    law = problem.readouts
+    if not isinstance(law, Discrete):
+        return None
+    v, p = np.abs(np.asarray(law.values)), np.asarray(law.probabilities)
+    order = np.argsort(-v)
+    values2: list[float] = []
+    powers: list[float] = []
+    for value, weight in zip(v[order] ** 2, p[order], strict=True):
+        if value == 0:
+            continue
+        if values2 and abs(values2[-1] - value) <= 1e-12 * value:
+            powers[-1] += weight * value
+        else:
+            values2.append(float(value))
+            powers.append(float(weight * value))
+    return np.array(values2), np.array(powers)
+
+
+@lru_cache(maxsize=128)
+def _setting(problem: Problem) -> Setting:
+    return Setting.of(problem)
+
+
+@lru_cache(maxsize=128)
+def _family(problem: Problem, n_learnt: int) -> Family:
+    setting = _setting(problem)
+    if n_learnt == 0:
+        return trace_averaged(setting, _profile(problem))
+    classes = readout_classes(problem)
+    assert classes is not None
+    return trace_family(setting, *classes, n_learnt)
+
+
+@lru_cache(maxsize=32)
+def _profile(problem: Problem) -> ContinuousProfile | DiscreteProfile:
+    classes = readout_classes(problem)
+    if classes is None:
+        return ContinuousProfile(problem.activation, problem.weights, problem.readouts)
+    return DiscreteProfile(problem.activation, problem.weights, problem.readouts, *classes)
+
+
+def _rows(found: Any, keep: np.ndarray) -> Any:
+    return type(found)(*(getattr(found, name)[keep] for name in vars(found)))
+
+
+def _distinct(index: np.ndarray, found: Any) -> np.ndarray:
+    """Rows that converged, without repetitions of one solution."""
+    keep: list[int] = []
+    state = np.column_stack([found.log_tilt, found.log_coupling, found.log_snr])
+    for i in np.argsort(found.residual, kind="stable"):
+        if not found.residual[i] <= ACCEPTED:
+            continue
+        if any(index[j] == index[i] and np.max(np.abs(state[j] - state[i])) < 1e-6 for j in keep):
+            continue
+        keep.append(int(i))
+    return np.array(sorted(keep), dtype=int)
+
+
+def _same(one: Solution, other: Solution) -> bool:
+    return one.branch == other.branch and bool(
+        np.max(np.abs(one.weight_overlap - other.weight_overlap)) < 1e-9
+        and abs(one.matrix_overlap - other.matrix_overlap) < 1e-9
+        and abs(np.log(one.tilt / other.tilt) if one.tilt > 0 and other.tilt > 0 else 0.0) < 1e-6
+    )
+
+
+def _as_alpha(alpha: ArrayLike, *, scalar: bool = False) -> np.ndarray:
+    try:
+        values = np.asarray(alpha, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"alpha must be a number > 0 (samples per squared dimension), got {alpha!r}"
+        ) from None
+    if scalar and values.ndim:
+        raise ValueError(f"alpha must be one number here, got {values.size}; use learning_curve for many")
+    if values.ndim > 1 or values.size == 0:
+        raise ValueError(f"alpha must be a number or a list of numbers, got shape {values.shape}")
+    bad = ~((values > 0) & np.isfinite(values))
+    if np.any(bad):
+        raise ValueError(
+            f"alpha must be > 0 and finite (samples per squared dimension, n/d^2); got {values[bad].flat[0]:g}"
+            if values.ndim
+            else f"alpha must be > 0 and finite (samples per squared dimension, n/d^2); got {float(values):g}"
+        )
+    return np.atleast_1d(values)
