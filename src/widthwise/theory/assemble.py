@@ -35,6 +35,8 @@ class _Points:
     alpha: np.ndarray
     tilt: np.ndarray
     hat: np.ndarray
+    matrix: tuple[np.ndarray, ...]
+    """What :meth:`MatrixTable.drop` gives at (tilt, hat)."""
     averages: Averages
     residual: np.ndarray
     is_stiff: np.ndarray
@@ -48,14 +50,15 @@ def assemble_universal(setting: Setting, alpha: np.ndarray, log_coupling: np.nda
     v, _ = readout_grid(setting.problem)
     zeros, ones = np.zeros(n), np.ones(n)
     hat = setting.gamma * setting.mu2_squared * np.exp(log_coupling)
-    recovered = setting.table.exact(hat)[1]
+    matrix = setting.table.drop(zeros, hat)
+    recovered = matrix[0]  # 1 - mmse(q̂₂), the drop from no data
     largest = setting.problem.readouts.largest
     with np.errstate(invalid="ignore"):  # inf * 0 for unbounded readouts at mu_2 = 0
         is_stiff = (recovered == 0) | (largest**2 * recovered / setting.gamma < 1)
     averages = Averages(zeros, ones, setting.kernel_total * ones, zeros, np.zeros((2, n)), np.zeros((2, n)))
     blank = np.zeros((n, v.size))
     return _solutions(
-        setting, "universal", _Points(alpha, zeros, hat, averages, residual, is_stiff, blank, blank)
+        setting, "universal", _Points(alpha, zeros, hat, matrix, averages, residual, is_stiff, blank, blank)
     )
 
 
@@ -69,7 +72,8 @@ def assemble_classes(
     x = np.exp(found.log_snr)
     u = evaluate_units(problem.activation, problem.weights, x)
     hat = setting.gamma * setting.mu2_squared * coupling
-    drop, _, _, slope, _, _ = setting.table.drop(tilt, hat)
+    matrix = setting.table.drop(tilt, hat)
+    drop, slope = matrix[0], matrix[3]
     pull = drop / (-setting.gamma * slope)
     stiff = 1 - values2[:m] * (pull[:, None] * u.overlap_slope + coupling[:, None] * u.kernel_curvature)
     weights, unlearnt = powers[:m], powers[m:].sum()
@@ -92,7 +96,7 @@ def assemble_classes(
         overlap[:, own] = u.overlap[:, i : i + 1]
         snr[:, own] = x[:, i : i + 1]
     return _solutions(
-        setting, "specialised", _Points(alpha, tilt, hat, averages, found.residual, is_stiff, overlap, snr)
+        setting, "specialised", _Points(alpha, tilt, hat, matrix, averages, found.residual, is_stiff, overlap, snr)
     )
 
 
@@ -100,7 +104,8 @@ def assemble_averaged(setting: Setting, profile, alpha: np.ndarray, found: Class
     """Solutions whose units all sit at their equilibrium roots."""
     tilt, coupling = np.exp(found.log_tilt), np.exp(found.log_coupling)
     hat = setting.gamma * setting.mu2_squared * coupling
-    drop, _, _, slope, _, _ = setting.table.drop(tilt, hat)
+    matrix = setting.table.drop(tilt, hat)
+    drop, slope = matrix[0], matrix[3]
     pull = np.maximum(drop / (-setting.gamma * slope), 1e-280)
     averages = profile.averages(pull, coupling)
     v, _ = readout_grid(setting.problem)
@@ -115,7 +120,7 @@ def assemble_averaged(setting: Setting, profile, alpha: np.ndarray, found: Class
         overlap = setting.problem.weights.overlap(snr)
     is_stiff = np.ones(alpha.size, dtype=bool)
     return _solutions(
-        setting, "specialised", _Points(alpha, tilt, hat, averages, found.residual, is_stiff, overlap, snr)
+        setting, "specialised", _Points(alpha, tilt, hat, matrix, averages, found.residual, is_stiff, overlap, snr)
     )
 
 
@@ -123,7 +128,7 @@ def _solutions(setting: Setting, branch: str, p: _Points) -> list[Solution]:
     problem, channel, power = setting.problem, setting.problem.channel, setting.power
     if p.alpha.size == 0:
         return []
-    drop, mmse, _, slope, after, slope_after = setting.table.drop(p.tilt, p.hat)
+    drop, mmse, _, slope, after, slope_after = p.matrix
     gap = setting.output_gap(after, p.averages.kernel_gap)
     free_entropy = (
         channel.free_entropy(gap, power)

@@ -11,8 +11,8 @@ import numpy as np
 
 from .families import Family
 from .profiles import ContinuousProfile, DiscreteProfile
-from .roots import decreasing_root
-from .saddle import _LEAST, _LONGEST_STEP, MAX_STEPS, RTOL, ClassSolutions, Setting
+from .roots import decreasing_root, newton_rows
+from .saddle import LEAST, MAX_STEPS, RTOL, ClassSolutions, Setting
 
 __all__ = ["Profile", "solve_averaged", "trace_averaged"]
 
@@ -35,7 +35,7 @@ def trace_averaged(setting: Setting, profile: Profile) -> Family:
 
     def shortfall(log_coupling: np.ndarray) -> np.ndarray:
         a, _ = averages(log_coupling)
-        return goal - np.log(np.maximum(a.learnt, _LEAST)) + np.log(np.maximum(a.left, _LEAST))
+        return goal - np.log(np.maximum(a.learnt, LEAST)) + np.log(np.maximum(a.left, LEAST))
 
     low, high = (np.full(u.size, end) for end in _LOG_COUPLING)
     log_coupling = decreasing_root(shortfall, low, high, atol=1e-4)
@@ -52,38 +52,13 @@ def solve_averaged(
     setting: Setting, profile: Profile, alpha: np.ndarray, start: ClassSolutions
 ) -> ClassSolutions:
     """Polish solutions (ln τ, ln B) at each α by Newton's method."""
-    z = np.stack([start.log_tilt, start.log_coupling], axis=1)
-    n = alpha.size
-    residual = np.full(n, np.inf)
-    best = z.copy()
-    active = np.arange(n)
-    for _ in range(MAX_STEPS):
-        errors, jacobian = _equations(setting, profile, alpha[active], z[active])
-        size = np.max(np.abs(errors), axis=1)
-        size = np.where(np.isfinite(size), size, np.inf)
-        is_better = size < residual[active]
-        best[active[is_better]] = z[active[is_better]]
-        stuck = ~is_better & (residual[active] < 100 * RTOL)
-        residual[active] = np.minimum(residual[active], size)
-        go_on = np.isfinite(size) & (size > RTOL) & ~stuck
-        active, errors, jacobian = active[go_on], errors[go_on], jacobian[go_on]
-        if active.size == 0:
-            break
-        determinant = jacobian[:, 0, 0] * jacobian[:, 1, 1] - jacobian[:, 0, 1] * jacobian[:, 1, 0]
-        determinant = np.where(np.abs(determinant) > 1e-14, determinant, 1e-14)
-        step = (
-            -np.stack(
-                [
-                    jacobian[:, 1, 1] * errors[:, 0] - jacobian[:, 0, 1] * errors[:, 1],
-                    jacobian[:, 0, 0] * errors[:, 1] - jacobian[:, 1, 0] * errors[:, 0],
-                ],
-                axis=1,
-            )
-            / determinant[:, None]
-        )
-        longest = np.max(np.abs(step), axis=1, keepdims=True)
-        z[active] += step * np.minimum(1.0, 0.5 * _LONGEST_STEP / np.maximum(longest, 1e-300))
-    return ClassSolutions(best[:, 0], best[:, 1], np.empty((n, 0)), residual)
+    best, residual = newton_rows(
+        lambda rows, z: _equations(setting, profile, alpha[rows], z),
+        np.stack([start.log_tilt, start.log_coupling], axis=1),
+        rtol=RTOL,
+        max_steps=MAX_STEPS,
+    )
+    return ClassSolutions(best[:, 0], best[:, 1], np.empty((alpha.size, 0)), residual)
 
 
 def _equations(
@@ -99,7 +74,7 @@ def _equations(
     gap = setting.output_gap(mmse_after, a.kernel_gap)
     first = channel.free_entropy_slope(gap, setting.power)
     bend = channel.free_entropy_curvature(gap, setting.power) / first
-    learnt, left = np.maximum(a.learnt, _LEAST), np.maximum(a.left, _LEAST)
+    learnt, left = np.maximum(a.learnt, LEAST), np.maximum(a.left, LEAST)
 
     errors = np.stack(
         [
@@ -111,14 +86,13 @@ def _equations(
     curvature = setting.table.curvature(z[:, 0], mmse, slope)
     pull_by_tau = (slope - slope_after) * tau / (-gamma * slope) - pull * (curvature / (tau * slope) - 1)
     pull_by_coupling = -slope_after * hat / (-gamma * slope)
-    by_tau = pull_by_tau
     learnt_by = (
-        a.learnt_slopes[0] * by_tau,
+        a.learnt_slopes[0] * pull_by_tau,
         a.learnt_slopes[0] * pull_by_coupling + a.learnt_slopes[1] * coupling,
     )
     after = 0.5 * mu2 * slope_after
     gap_by = (
-        after * tau + a.kernel_gap_slopes[0] * by_tau,
+        after * tau + a.kernel_gap_slopes[0] * pull_by_tau,
         after * hat + a.kernel_gap_slopes[0] * pull_by_coupling + a.kernel_gap_slopes[1] * coupling,
     )
     jacobian = np.empty((alpha.size, 2, 2))

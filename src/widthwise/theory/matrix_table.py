@@ -7,7 +7,7 @@ here, except beyond η = 1e13 where mmse = C/η to rounding.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from ..ingredients.readouts import Readouts
 
 __all__ = ["MatrixTable", "matrix_table"]
 
-_LOG_LOW, _LOG_HIGH, _STEP = np.log(1e-6), np.log(1e13), 0.4
+_LOG_LOW, _LOG_HIGH, _STEP = np.log(1e-4), np.log(1e10), 0.5
+_HUGE = 1e13
 
 
 class MatrixTable:
@@ -28,12 +29,15 @@ class MatrixTable:
         mmse, recovered, slope = self.denoiser.evaluate(np.exp(self._u))
         self._odds = np.log(recovered / mmse)
         self._rate = -slope * np.exp(self._u) / (mmse * recovered)
-        self._large = float(np.exp(self._u[-1]))
-        self._limit = float(mmse[-1]) * self._large
+
+    @cached_property
+    def _limit(self) -> float:
+        """C of mmse = C/η."""
+        return float(self.denoiser.evaluate(_HUGE)[0]) * _HUGE
 
     def exact(self, snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """mmse, 1 - mmse, slope; by the law C/η beyond the reach of the quadrature."""
-        is_huge = snr > self._large
+        is_huge = snr > _HUGE
         if not is_huge.any():
             return self.denoiser.evaluate(snr)
         mmse, recovered, slope = self.denoiser.evaluate(np.where(is_huge, 1.0, snr))
@@ -46,7 +50,7 @@ class MatrixTable:
 
     def information_drop(self, snr: np.ndarray, more: np.ndarray) -> np.ndarray:
         """ι(snr) - ι(snr + more)."""
-        is_huge = snr > self._large
+        is_huge = snr > _HUGE
         is_close = ~is_huge & (more < 1e-3 * snr)
         result = np.zeros_like(snr)
         result[is_huge] = -0.25 * self._limit * np.log1p(more[is_huge] / snr[is_huge])

@@ -1,4 +1,4 @@
-"""Bracketed roots of many monotone functions at once."""
+"""Roots of many small systems at once: bracketed scalars, and Newton's method row by row."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["decreasing_root"]
+__all__ = ["decreasing_root", "newton_rows"]
 
 _N_HALVINGS = 6
 _N_STEPS = 40
+_PATIENCE = 6
+_LONGEST_STEP = 2.0  # unknowns are logarithms
 
 
 def decreasing_root(
@@ -45,3 +47,47 @@ def decreasing_root(
         if done:
             break
     return root
+
+
+def newton_rows(
+    equations: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]],
+    start: np.ndarray,
+    *,
+    rtol: float,
+    max_steps: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Newton's method on independent systems, one a row; the best point and residual of each.
+
+    ``equations(rows, z)`` gives errors and Jacobians for some of the rows. A row is left
+    when it has converged, when it is at its rounding level, or when its residual has not
+    halved in six steps (first guesses that belong to no solution end like this).
+    """
+    z, best = start.copy(), start.copy()
+    residual = np.full(start.shape[0], np.inf)
+    before = np.full((_PATIENCE, start.shape[0]), np.inf)
+    active = np.arange(start.shape[0])
+    for step in range(max_steps):
+        errors, jacobian = equations(active, z[active])
+        size = np.max(np.abs(errors), axis=1, initial=0.0)
+        size = np.where(np.isfinite(size), size, np.inf)
+        is_better = size < residual[active]
+        best[active[is_better]] = z[active[is_better]]
+        is_rounding = ~is_better & (residual[active] < 100 * rtol)
+        residual[active] = np.minimum(residual[active], size)
+        is_stalled = residual[active] > 0.5 * before[step % _PATIENCE, active]
+        before[step % _PATIENCE] = residual
+        go_on = np.isfinite(size) & (size > rtol) & ~is_rounding & ~is_stalled
+        active, errors, jacobian = active[go_on], errors[go_on], jacobian[go_on]
+        if active.size == 0:
+            break
+        move = _solve_each(jacobian, -errors)
+        longest = np.max(np.abs(move), axis=1, keepdims=True)
+        z[active] += move * np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, 1e-300))
+    return best, residual
+
+
+def _solve_each(matrices: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.solve(matrices, rhs[..., None])[..., 0]
+    except np.linalg.LinAlgError:  # a singular row (a fold): least squares for all
+        return np.stack([np.linalg.lstsq(m, r, rcond=None)[0] for m, r in zip(matrices, rhs, strict=True)])

@@ -19,14 +19,15 @@ import numpy as np
 
 from ..problem import Problem
 from .matrix_table import MatrixTable, matrix_table
+from .roots import newton_rows
 from .units import evaluate_units
 
 __all__ = ["ClassSolutions", "Setting", "solve_classes", "solve_universal"]
 
 RTOL = 1e-12
-MAX_STEPS = 60
+MAX_STEPS = 40
 _LONGEST_STEP = 2.0  # in any logarithm
-_LEAST = 1e-290  # stands for 0 in logarithms: overlaps closer to 1 than this are 1
+LEAST = 1e-290  # stands for 0 in logarithms: overlaps closer to 1 than this are 1
 
 
 @dataclass(frozen=True)
@@ -114,34 +115,14 @@ def solve_classes(
 
     ``weights`` are E[v²] within each class and ``unlearnt`` that of all other readouts.
     """
-    n, m = start.log_snr.shape
     z = np.concatenate([start.log_tilt[:, None], start.log_coupling[:, None], start.log_snr], axis=1)
-    residual = np.full(n, np.inf)
-    best = z.copy()
-    active = np.arange(n)
-    for _ in range(MAX_STEPS):
-        errors, jacobian = _class_equations(setting, alpha[active], values2, weights, unlearnt, z[active])
-        size = np.max(np.abs(errors), axis=1)
-        size = np.where(np.isfinite(size), size, np.inf)
-        is_better = size < residual[active]
-        best[active[is_better]] = z[active[is_better]]
-        stuck = ~is_better & (residual[active] < 100 * RTOL)  # at the rounding of this point
-        residual[active] = np.minimum(residual[active], size)
-        go_on = np.isfinite(size) & (size > RTOL) & ~stuck
-        active, errors, jacobian = active[go_on], errors[go_on], jacobian[go_on]
-        if active.size == 0:
-            break
-        step = _solve_rows(jacobian, -errors)
-        longest = np.max(np.abs(step), axis=1, keepdims=True)
-        z[active] += step * np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, 1e-300))
+    best, residual = newton_rows(
+        lambda rows, z: _class_equations(setting, alpha[rows], values2, weights, unlearnt, z),
+        z,
+        rtol=RTOL,
+        max_steps=MAX_STEPS,
+    )
     return ClassSolutions(best[:, 0], best[:, 1], best[:, 2:], residual)
-
-
-def _solve_rows(jacobian: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    try:
-        return np.linalg.solve(jacobian, rhs[..., None])[..., 0]
-    except np.linalg.LinAlgError:
-        return np.stack([np.linalg.lstsq(j, r, rcond=None)[0] for j, r in zip(jacobian, rhs, strict=True)])
 
 
 def _class_equations(
@@ -169,14 +150,14 @@ def _class_equations(
     force = pull[:, None] * units.overlap + coupling[:, None] * units.kernel_slope
 
     errors = np.empty((n, m + 2))
-    errors[:, 0] = np.log(np.maximum(learnt, _LEAST) / np.maximum(left, _LEAST)) - np.log(recovered / mmse)
+    errors[:, 0] = np.log(np.maximum(learnt, LEAST) / np.maximum(left, LEAST)) - np.log(recovered / mmse)
     errors[:, 1] = np.log(alpha) - z[:, 1] + np.log(2 * first / gamma)
     errors[:, 2:] = z[:, 2:] - np.log(values2 * force)
 
     moved = weights * units.overlap_slope * x  # d(Σ weights Q)/d ln x
     jacobian = np.zeros((n, m + 2, m + 2))
     jacobian[:, 0, 0] = slope * tau / (mmse * recovered)
-    jacobian[:, 0, 2:] = 2 * moved * units.overlap * (1 / learnt + 1 / np.maximum(left, _LEAST))[:, None]
+    jacobian[:, 0, 2:] = 2 * moved * units.overlap * (1 / learnt + 1 / np.maximum(left, LEAST))[:, None]
     after = 0.5 * mu2 * slope_after
     jacobian[:, 1, 0] = -bend * after * tau
     jacobian[:, 1, 1] = -1 - bend * after * hat
