@@ -27,7 +27,6 @@ _TO_HALVES = np.stack(
 _MAX_DEPTH = 48
 _MAX_PANELS = 500  # for each spectrum at one depth: a bound on time, never met in the tests
 _EPSILON = 2e-16
-_HIDDEN = 1e-9
 
 
 class Panels:
@@ -102,8 +101,9 @@ def integrate(
         seen = np.abs(total).max(axis=0)
         np.add.at(seen, owner, np.abs(part).max(axis=0))
         scale = np.maximum(scale, seen)
-        floor = _rounding(points, values)
-        is_fine = _is_resolved(values, (scale * rtol)[:, owner] + floor, _HIDDEN * scale[owner] + floor)
+        # Rounding blurs the values: no halving makes that smaller.
+        floor = _EPSILON * (np.abs(values) * poles.blur(points)).max(axis=-1)
+        is_fine = _is_resolved(values, (scale * rtol)[:, owner] + floor, poles.hidden * scale[owner] + floor)
         if depth == _MAX_DEPTH - 1 or band.size > _MAX_PANELS * c0.size:
             is_fine[:] = True
         for row, piece in zip(total, part, strict=True):
@@ -140,15 +140,6 @@ def _is_resolved(values: np.ndarray, tolerance: np.ndarray, hidden: np.ndarray) 
     # A panel that holds next to nothing is done, whatever rounding makes of its shape.
     is_fine = (late * ratio**2 <= tolerance) & (late <= hidden)
     return np.all(is_fine | (c[..., 0] + late <= 30 * tolerance), axis=0)
-
-
-def _rounding(points: CurvePoints, values: np.ndarray) -> np.ndarray:
-    """What rounding leaves unknown in the values of each panel: no halving makes it smaller.
-
-    V(a, t) = 1 is known to ε, hence t to ε/|∂V/∂t| = ε/s0, much of t where bands touch.
-    """
-    blur = 1 / (points.t * points.s0 + 1e-300)
-    return _EPSILON * (np.abs(values) * blur).max(axis=-1)
 
 
 def _squash(x: np.ndarray) -> np.ndarray:

@@ -25,6 +25,9 @@ from ..ingredients.readouts import Discrete, Readouts, _Continuous
 
 __all__ = ["Bands", "CurvePoints", "Poles", "make_poles"]
 
+# |v| below and beyond which a continuous law counts as sparse (v² P_v(v) < 0.06 for N(0, 1)).
+_CORE, _TAIL = 0.4, 3.0
+_N_BISECTIONS = 45
 _N_NEWTON = 60  # monotone and quadratic: five steps are typical, the rest is for double roots
 
 
@@ -95,6 +98,8 @@ class Poles:
 
     rtol = 1e-14
     """Relative accuracy that quadratures along the curve should ask for."""
+    hidden = 1e-8
+    """How large the last Legendre coefficients of a panel may be, however fast they decay."""
 
     def __init__(self, readouts: Readouts, gamma: float) -> None:
         self.readouts = readouts
@@ -164,6 +169,10 @@ class Poles:
             a, c0 = every_a[is_closed], every_c0[is_closed]
             result[is_closed] = 1e-17 / (self.sums(a, np.zeros_like(a))[1] + c0 / a**4)
         return result.reshape(shape)
+
+    def blur(self, p: CurvePoints) -> np.ndarray:
+        """Relative uncertainty of t in units of rounding: V(a, t) = 1 is known to one such unit."""
+        return 1 / (p.t * p.s0)
 
     def points(self, a: np.ndarray, c0: np.ndarray, guess: np.ndarray | None = None) -> CurvePoints:
         """The curve at the abscissae ``a`` (inside bands) for noise weights ``c0`` = 1/η."""
@@ -268,6 +277,7 @@ class _DiscretePoles(Poles):
 class _ContinuousPoles(Poles):
     readouts: _Continuous
     rtol = 1e-12  # the closed forms are differences outside the support: their rounding shows
+    hidden = 1e-9  # soft edges are weak singularities: at 1e-6 one hid an error of 1e-9
 
     def sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return self.all_sums(a, t)[1:3]
@@ -289,11 +299,16 @@ class _ContinuousPoles(Poles):
         floor = np.where(is_inside & (density > 0), density, 1e-7 * (1 + np.abs(a)))
         return np.maximum(super().first_guess(a, c0), floor**2)
 
+    def blur(self, p: CurvePoints) -> np.ndarray:
+        # The closed forms h = z²m - z and h' lose two and four powers of |z|; the series nothing.
+        z2 = self.gamma * p.radius2
+        return np.where(z2 < self.readouts.cutoff**2, (1 + z2) ** 2, 1.0) * super().blur(p)
+
     def potential(self, zeta: np.ndarray) -> np.ndarray:
         return self.gamma * self.readouts.log_potential(self.scale * zeta)
 
     def bands(self, c0: np.ndarray) -> Bands:
-        """One band for each η: between the noise pole and the support no gap can open for good."""
+        """One band for each η, cut at its soft edges."""
         start = min(self.readouts.largest, self.readouts.cutoff) / self.scale
         edge = np.full(c0.size, start)
         outside = self.readouts.largest <= self.readouts.cutoff
@@ -309,11 +324,40 @@ class _ContinuousPoles(Poles):
             a = new
             if done:
                 break
-        # The noise pole sits at 0, where v² P_v(v) vanishes: for γ < 1 the band pinches beside it,
-        # and what belongs to the noise is only √c0 wide, too narrow to be met by chance.
         every = np.arange(c0.size)
-        width = 4 * np.sqrt(c0)
-        return Bands(every, -a, a, np.tile(every, 3), np.concatenate([0 * c0, width, -width]))
+        inner, outer = self._soft_edges(c0, a)
+        # Beside a small circle the curve varies on the scale of its radius: pieces of their own.
+        near, far = np.minimum(2 * inner, outer), np.minimum(16 * inner, outer)
+        ends = [-a, -outer, -far, -near, -inner, inner, near, far, outer, a]
+        owner = np.tile(every, len(ends) - 1)
+        lows, highs = np.concatenate(ends[:-1]), np.concatenate(ends[1:])
+        is_real = highs > lows  # absent soft edges leave empty pieces
+        owner, lows, highs = owner[is_real], lows[is_real], highs[is_real]
+        order = np.lexsort((lows, owner))
+        return Bands(owner[order], lows[order], highs[order], every[:0], c0[:0])
+
+    def _soft_edges(self, c0: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Radii where the curve leaves the circle of the noise pole for a low plain of readouts.
+
+        There it nearly has an end (b falls steeply to the little that the sparse readouts
+        give), so that a quadrature does well to begin anew. At γ < 1 and large η the circle
+        is small and v²P_v(v) vanishes with v; at small η it is large and P_v a tail.
+        Where the plain is not low the inner radius is 0 or the outer one ``end``.
+        """
+        core = np.full(c0.size, _CORE / self.scale)
+        inner = self._circle(c0, 0 * core, core)
+        tail = min(_TAIL, self.readouts.largest) / self.scale
+        outer = self._circle(c0, np.minimum(tail, end), end)
+        return np.where(inner < core, inner, 0.0), np.where(outer > tail, outer, end)
+
+    def _circle(self, c0: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+        """Root of c0/a² - γ Re h'(sa) = 1 between the given radii (or an end), by bisection."""
+        for _ in range(_N_BISECTIONS):
+            a = 0.5 * (low + high)
+            slope = self.readouts.weighted_resolvent(self.scale * a + 0j)[1].real
+            is_below = c0 / a**2 - self.gamma * slope > 1
+            low, high = np.where(is_below, a, low), np.where(is_below, high, a)
+        return high
 
 
 def make_poles(readouts: Readouts, gamma: float) -> Poles:
