@@ -31,5 +31,5 @@ def _integrand(poles: Poles, p: CurvePoints) -> np.ndarray:
     inverse = 1 / zeta
     potential = (p.shift + poles.centre) * inverse.real - 1
     potential -= 0.5 * np.log(p.c0 / p.radius2) + 0.5 * p.c0 * (inverse**2).real
-    potential += poles.potential(zeta).real
+    potential += poles.potential(zeta)
     return (p.b / (math.pi * p.radius2) * p.jacobian * potential)[None]

@@ -123,7 +123,7 @@ class Poles:
         raise NotImplementedError
 
     def potential(self, zeta: np.ndarray) -> np.ndarray:
-        """γ E ln(1 - v/(sζ))."""
+        """γ E ln|1 - v/(sζ)|."""
         raise NotImplementedError
 
     def first_guess(self, a: np.ndarray, c0: np.ndarray) -> np.ndarray:
@@ -223,10 +223,12 @@ class _DiscretePoles(Poles):
         return tuple(totals)
 
     def potential(self, zeta: np.ndarray) -> np.ndarray:
-        total = np.zeros_like(zeta)
+        inverse = 1 / zeta
+        real, imaginary = inverse.real, inverse.imag
+        total = np.zeros(zeta.shape)
         for ai, pi in zip(self.where, self.p, strict=True):
-            total += pi * np.log(1 - ai / zeta)
-        return self.gamma * total
+            total += pi * np.log((1 - ai * real) ** 2 + (ai * imaginary) ** 2)
+        return 0.5 * self.gamma * total
 
     def bands(self, c0: np.ndarray) -> Bands:
         n = c0.size
@@ -280,7 +282,8 @@ class _ContinuousPoles(Poles):
     hidden = 1e-9  # soft edges are weak singularities: at 1e-6 one hid an error of 1e-9
 
     def sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return self.all_sums(a, t)[1:3]
+        _, v1, v2, _ = self.all_sums(a, t)
+        return v1, v2
 
     def all_sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, ...]:
         # e(ζ) = E v²/(ζ - v/s) = s h(sζ): its parts and those of its slope are the sums.
@@ -305,7 +308,7 @@ class _ContinuousPoles(Poles):
         return np.where(z2 < self.readouts.cutoff**2, (1 + z2) ** 2, 1.0) * super().blur(p)
 
     def potential(self, zeta: np.ndarray) -> np.ndarray:
-        return self.gamma * self.readouts.log_potential(self.scale * zeta)
+        return self.gamma * self.readouts.log_potential(self.scale * zeta).real
 
     def bands(self, c0: np.ndarray) -> Bands:
         """One band for each η, cut at its soft edges."""

@@ -61,7 +61,9 @@ class _Profile:
     ) -> np.ndarray:
         return units.entropy + v2 * (0.25 * pull * units.overlap**2 + 0.5 * coupling * units.kernel)
 
-    def jump(self, levels: np.ndarray, pull: np.ndarray, coupling: np.ndarray) -> tuple[np.ndarray, ...]:
+    def jump(
+        self, levels: np.ndarray, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False
+    ) -> tuple[np.ndarray, ...]:
         """Where the equilibrium profile jumps: x_a, x_b and v² (equal x and v² = 0 if it does not)."""
         n = pull.size
         x_low, x_high, level = np.zeros(n), np.zeros(n), np.zeros(n)
@@ -78,7 +80,7 @@ class _Profile:
         energy = 0.25 * a[:, None] * t.overlap**2 + 0.5 * b[:, None] * t.kernel
         lo, hi = np.log(bottom), np.log(np.minimum(top, 1e6 * bottom))
         column = np.arange(GRID.size)
-        for _ in range(30):
+        for _ in range(12 if is_rough else 30):
             middle = np.exp(0.5 * (lo + hi))
             below = levels[rows] <= middle[:, None]
             at_high = np.max(np.where(below & (column >= last[:, None]), column, last[:, None]), axis=1)
@@ -92,7 +94,7 @@ class _Profile:
             lo = np.where(gain > 0, lo, 0.5 * (lo + hi))
         v2 = np.exp(0.5 * (lo + hi))
         xa, xb = GRID[at_low], np.maximum(GRID[at_high], GRID[last])
-        for _ in range(12):
+        for _ in range(0 if is_rough else 12):
             xa = (
                 np.where(v2 * a > 1, self._root(np.maximum(xa, 1e-6), v2, a, b), 0.0)
                 if np.any(xa > 0)
@@ -134,7 +136,7 @@ class ContinuousProfile(_Profile):
         """All averages at couplings A and B; ``is_rough`` evaluates on the grid (two digits)."""
         reach2 = min(self.readouts.largest, self.readouts.cutoff) ** 2
         levels = self.level_table(pull, coupling)
-        x_low, x_high, level = self.jump(levels, pull, coupling)
+        x_low, x_high, level = self.jump(levels, pull, coupling, is_rough=is_rough)
         n = pull.size
         total = _Sum(n)
         if is_rough:
@@ -305,7 +307,7 @@ class DiscreteProfile(_Profile):
     def snr(self, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False) -> np.ndarray:
         """x of every class: the root of largest potential."""
         levels = self.level_table(pull, coupling)
-        _, x_high, level = self.jump(levels, pull, coupling)
+        _, x_high, level = self.jump(levels, pull, coupling, is_rough=is_rough)
         n, m = pull.size, self.values2.size
         guess = np.zeros((n, m))
         for i in range(n):
