@@ -26,7 +26,7 @@ import numpy as np
 
 from ..denoising import MatrixDenoiser
 
-__all__ = ["EmpiricalShrinkage", "KnownLaw", "Shrinkage", "Shrunk"]
+__all__ = ["EmpiricalShrinkage", "KnownLaw", "NoMatrix", "Shrinkage", "Shrunk"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class EmpiricalShrinkage:
     """
 
     prior_mean = 0.0
-    prior_error = None
+    prior_error: float | None = None
 
     def __init__(self, bandwidth: float = 3.0) -> None:
         if not (bandwidth > 0 and math.isfinite(bandwidth)):
@@ -113,6 +113,16 @@ class EmpiricalShrinkage:
         steps = values[:, None] - values[None, :]
         ratios = np.divide(steps, gaps, out=np.zeros_like(gaps), where=is_apart)
         return Shrunk(noise_std * values, own + 0.5 * float(ratios.sum()))
+
+
+class NoMatrix:
+    """For an activation without a quadratic part: the estimate is 0."""
+
+    prior_mean = 0.0
+    prior_error: float | None = 0.0
+
+    def __call__(self, eigenvalues: np.ndarray, noise_std: float) -> Shrunk:
+        return Shrunk(np.zeros_like(eigenvalues), 0.0)
 
 
 def _hilbert_kernel(x: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:

@@ -101,7 +101,9 @@ class GaussianOutput:
 
     def __init__(self, noise: float | None = None) -> None:
         if noise is not None and not (noise > 0 and math.isfinite(noise)):
-            raise ValueError(f"noise must be > 0 and finite (a variance), or None to estimate it; got {noise!r}")
+            raise ValueError(
+                f"noise must be > 0 and finite (a variance), or None to estimate it; got {noise!r}"
+            )
         self.noise = noise
 
     def __call__(
@@ -249,7 +251,9 @@ def iterate(
         keep = damping if math.isfinite(state.matrix_error) else 0.0
         state.matrix = damping * state.matrix + (1 - damping) * matrix
         state.vector = damping * state.vector + (1 - damping) * new_vector
-        state.matrix_error = matrix_error if keep == 0 else keep * state.matrix_error + (1 - keep) * matrix_error
+        state.matrix_error = (
+            matrix_error if keep == 0 else keep * state.matrix_error + (1 - keep) * matrix_error
+        )
         state.vector_error = keep * state.vector_error + (1 - keep) * d * factor * tau2 / n
         feedback = state.variance / tau2
         residual_old, fit_old = residual, fit

@@ -82,7 +82,9 @@ class SampleBlocks:
             vector += total
         return gram, vector
 
-    def _each(self, function: Callable, *shared: Any, per_sample: tuple[np.ndarray, ...] = ()) -> Iterator[Any]:
+    def _each(
+        self, function: Callable, *shared: Any, per_sample: tuple[np.ndarray, ...] = ()
+    ) -> Iterator[Any]:
         if self.is_dask:
             yield from self._each_chunk(function, shared, per_sample)
             return
@@ -91,7 +93,9 @@ class SampleBlocks:
             part = slice(start, start + rows)
             yield function(self.inputs[part], self.centre, *shared, *(w[part] for w in per_sample))
 
-    def _each_chunk(self, function: Callable, shared: tuple, per_sample: tuple[np.ndarray, ...]) -> Iterator[Any]:
+    def _each_chunk(
+        self, function: Callable, shared: tuple, per_sample: tuple[np.ndarray, ...]
+    ) -> Iterator[Any]:
         import dask
 
         inputs = self.inputs.rechunk({1: -1}) if len(self.inputs.chunks[1]) > 1 else self.inputs
@@ -145,7 +149,9 @@ def _gram(block: np.ndarray, centre: np.ndarray | None) -> tuple[np.ndarray, np.
     return (x.T @ x).astype(float), x.sum(axis=0, dtype=float)
 
 
-def _forms(block: np.ndarray, centre: np.ndarray | None, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
+def _forms(
+    block: np.ndarray, centre: np.ndarray | None, matrix: np.ndarray, vector: np.ndarray
+) -> np.ndarray:
     x = _centred(block, centre)
     # Rounded at the scale of the largest entry; xᵀQx + bᵀx = Σ_j x_j (Qx + b)_j.
     half = x @ matrix.astype(x.dtype, copy=False)
