@@ -17,11 +17,12 @@ over its chunks, wherever these live.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-__all__ = ["SampleBlocks"]
+__all__ = ["SampleBlocks", "is_dask"]
 
 # Entries of a block: about 1 MB in single precision, which stays in the cache between its two uses.
 _BLOCK_SIZE = 2**18
@@ -39,10 +40,6 @@ class SampleBlocks:
     centre : array of d, "mean" or None
         Subtracted from every sample; "mean" is the mean of the samples.
 
-    Attributes
-    ----------
-    mean, covariance
-        Mean of the raw samples and Σ (x - centre)(x - centre)ᵀ/n, float64.
     """
 
     def __init__(self, inputs: Any, centre: Any = None) -> None:
@@ -50,22 +47,22 @@ class SampleBlocks:
             raise ValueError(f"inputs must be samples × features, at least one of each; got {inputs.shape}")
         self.inputs = inputs
         self.n_samples, self.n_features = map(int, inputs.shape)
-        self.is_dask = type(inputs).__module__.split(".")[0] == "dask"
+        self.is_dask = is_dask(inputs)
         self.centre: np.ndarray | None = None
         if isinstance(centre, str):
             if centre != "mean":
                 raise ValueError(f'centre must be an array, "mean" or None; got {centre!r}')
-            self.mean = sum(self._each(_total)) / self.n_samples
-            self.centre = self.mean
+            self.centre = sum(self._each(_total)) / self.n_samples
         elif centre is not None:
             self.centre = np.asarray(centre, dtype=float)
-        gram, vector = np.zeros((self.n_features, self.n_features)), np.zeros(self.n_features)
-        for part, total in self._each(_gram):
-            gram += part
-            vector += total
-        self.covariance: np.ndarray = gram / self.n_samples
-        if not isinstance(centre, str):
-            self.mean = vector / self.n_samples + (0.0 if self.centre is None else self.centre)
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """Σ (x - centre)(x - centre)ᵀ/n, float64."""
+        total = np.zeros((self.n_features, self.n_features))
+        for part in self._each(_gram):
+            total += part
+        return total / self.n_samples
 
     def forms(self, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
         """xᵀ Q x + bᵀ x for every sample, float64."""
@@ -114,6 +111,11 @@ class SampleBlocks:
         yield from dask.compute(*tasks)
 
 
+def is_dask(inputs: Any) -> bool:
+    """Whether the inputs are a Dask collection (told without importing Dask)."""
+    return type(inputs).__module__.split(".")[0] == "dask"
+
+
 def _in_blocks(function: Callable, chunk: np.ndarray, centre: Any, shared: tuple, per_sample: tuple) -> Any:
     """The function over one Dask chunk, again a block at a time: chunks may be large."""
     n, d = chunk.shape
@@ -144,9 +146,9 @@ def _total(block: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
     return np.asarray(block).sum(axis=0, dtype=float)
 
 
-def _gram(block: np.ndarray, centre: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+def _gram(block: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
     x = _centred(block, centre)
-    return (x.T @ x).astype(float), x.sum(axis=0, dtype=float)
+    return (x.T @ x).astype(float)
 
 
 def _forms(
