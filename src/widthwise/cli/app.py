@@ -1,0 +1,127 @@
+"""The group of commands: an overview, and modules that are imported only when they are called.
+
+To add a command, write ``cli/<name>.py`` with a Typer ``app`` of one command, keep what is slow to
+import inside it, and add its line to ``COMMANDS``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from .._version import __version__
+from .output import ReaderLeft, flush, talk
+from .problem_options import BadInput
+
+__all__ = ["COMMANDS", "LazyGroup", "app", "run"]
+
+COMMANDS = {
+    "predict": "errors, overlaps and phases along a learning curve",
+    "spectrum": "spectrum, mmse and shrinkage of the matrix that the hidden units make",
+}
+"""Each command, by the name of its module, with the line that says what it answers."""
+
+OVERVIEW = """\
+widthwise {version}: how well a wide two-layer neural network can be learnt
+
+{commands}
+
+for example
+  widthwise predict --activation relu --readouts four-point --gamma 0.7 --noise 0.1 --alpha 0.5:8:16
+  widthwise predict --activation "tanh(2*x)" --weights rademacher --alpha 0.1:6:60 --plot curve.png
+
+'widthwise COMMAND --help' explains the options of a command, their symbols, domains and defaults.
+"""
+
+# Older versions of Typer use Click, newer ones carry a copy of it: reached through a name that is public
+# in both, this is the ClickException that the command at hand raises.
+_ClickError: Any = typer.BadParameter.__mro__[2]
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands are imported when they are asked for."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name in COMMANDS:
+            module = import_module(f"{__package__}.{cmd_name}")
+            return typer.main.get_command(module.app)
+        if ctx.resilient_parsing:  # shell completion asks about half a word
+            return None
+        near = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise BadInput(f"unknown command {cmd_name!r}; {hint}choose from {', '.join(COMMANDS)}")
+
+
+app = typer.Typer(
+    name="widthwise",
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"widthwise {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def overview(
+    ctx: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """How well a wide two-layer neural network can be learnt, and how far a learner is from that limit.
+
+    Inputs have dimension d; there are k = gamma d hidden units and n = alpha d² samples.
+
+    Example: widthwise predict --activation relu --gamma 0.7 --alpha 0.5:8:16
+    """
+    if ctx.invoked_subcommand is None:
+        width = max(map(len, COMMANDS))
+        lines = "\n".join(f"  {name:<{width}}  {line}" for name, line in COMMANDS.items())
+        print(OVERVIEW.format(version=__version__, commands=lines), end="")
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Parse and execute; every way to fail becomes one sentence on stderr and an exit code."""
+    command = typer.main.get_command(app)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: talk(f"warning: {message}")
+            code = command.main(
+                args=None if arguments is None else list(arguments),
+                prog_name="widthwise",
+                standalone_mode=False,
+            )
+        flush()
+    except BadInput as error:
+        talk(f"error: {error}")
+        return 2
+    except _ClickError as error:
+        talk(f"error: {_sentence(error.format_message())}")
+        return 2
+    except ReaderLeft:
+        return 141  # 128 + SIGPIPE, as other Unix programs
+    except (KeyboardInterrupt, typer.Abort):
+        code = 130
+    if code == 130:
+        talk("interrupted")
+    return code if isinstance(code, int) else 0
+
+
+def _sentence(message: str) -> str:
+    """Click's message in our manner: no capital, no full stop."""
+    return message[:1].lower() + message[1:].rstrip(".")

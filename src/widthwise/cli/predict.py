@@ -1,0 +1,248 @@
+"""``widthwise predict``: a learning curve as a table, JSON, CSV or figure."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from .output import as_csv, as_json, number, print_table, talk, write
+from .problem_options import (
+    ActivationOption,
+    AlphaOption,
+    BadInput,
+    ChannelOption,
+    GammaOption,
+    NoiseOption,
+    NormaliseOption,
+    ReadoutsOption,
+    WeightsOption,
+    choose,
+    read_alphas,
+    read_problem,
+)
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+    from ..theory import Solution
+
+__all__ = ["CsvOption", "JsonOption", "PlotOption", "app", "check_figure", "check_format", "phase"]
+
+# What every row says besides the quantities asked for: where it is and how far to trust it.
+ALWAYS = ("alpha", "branch", "is_equilibrium", "is_stable", "status")
+
+ARRAYS = ("readout_values", "readout_weights", "weight_overlap", "weight_overlap_hat")
+
+IN_TABLE = ("excess_error", "bayes_error", "matrix_overlap_centred", "weight_overlap", "mutual_information")
+
+N_READOUTS = 3  # |readouts| shown in a table: the largest of a discrete law
+CONTINUOUS_READOUTS = (2.0, 1.0, 0.5)  # and those nearest to these of a continuous one
+
+N_FIGURE = 120  # values of alpha on a figure, whatever was asked for in the table
+
+FIGURE_TYPES = (".eps", ".jpg", ".jpeg", ".pdf", ".png", ".svg", ".tif", ".tiff", ".webp")
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel="Output")]
+CsvOption = Annotated[
+    bool,
+    typer.Option("--csv", help="Print CSV, each row with the parameters.", rich_help_panel="Output"),
+]
+PlotOption = Annotated[
+    str | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE",
+        help="Write a figure; the ending of the name (.png, .pdf, .svg) says which kind.",
+        rich_help_panel="Output",
+    ),
+]
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def predict(
+    activation: ActivationOption = "relu",
+    weights: WeightsOption = "gaussian",
+    readouts: ReadoutsOption = "homogeneous",
+    noise: NoiseOption = None,
+    channel: ChannelOption = None,
+    gamma: GammaOption = "0.5",
+    normalise: NormaliseOption = False,
+    alpha: AlphaOption = "0.5:8:16",
+    branch: Annotated[
+        str,
+        typer.Option(
+            "--branch",
+            metavar="NAME",
+            help="equilibrium (highest free entropy), universal (no neuron is learnt individually), "
+            "specialised (some are), or all solutions found.",
+        ),
+    ] = "equilibrium",
+    quantity: Annotated[
+        str | None,
+        typer.Option(
+            "--quantity",
+            metavar="NAMES",
+            help="Fields to print, with commas, e.g. excess_error,weight_overlap; see docs/symbols.md.",
+            show_default="all in JSON and CSV, the main ones in the table",
+        ),
+    ] = None,
+    json: JsonOption = False,
+    csv: CsvOption = False,
+    plot: PlotOption = None,
+) -> None:
+    """Errors, overlaps and phases along a learning curve.
+
+    Solves the replica-symmetric theory of arXiv:2505.24849 for n = alpha d² samples and k = gamma d hidden
+    units. Exit code 1 says that some point has no solution or did not converge; its numbers are then empty.
+
+    Example: widthwise predict --readouts four-point --gamma 0.7 --noise 0.1 --alpha 0.5:8:16
+
+    Example: widthwise predict --activation "tanh(2*x)" --weights rademacher --branch all --alpha 2 --json
+
+    Example: widthwise predict --activation sigma3 --alpha 0.1:4:40 --plot curve.pdf
+    """
+    from ..theory.solution import FIELDS
+    from ..theory.solver import BRANCHES
+
+    check_format(json, csv)
+    branch = choose("--branch", branch, [*BRANCHES, "all"], "branch")
+    quantities = _quantities(quantity, FIELDS)
+    alphas = read_alphas(alpha)
+    problem = read_problem(
+        activation_text=activation,
+        weights_text=weights,
+        readouts_text=readouts,
+        noise_text=noise,
+        channel_text=channel,
+        gamma_text=gamma,
+        normalise=normalise,
+    )
+    if plot is not None:
+        check_figure(plot)
+        if np.ptp(alphas) == 0:
+            raise BadInput("--plot needs at least two values of --alpha, e.g. 0.5:8:16")
+
+    start = time.perf_counter()
+    try:
+        points = _solve(problem, alphas, branch)
+    except ArithmeticError as error:  # parameters of 1e300 overflow before any status can be given
+        talk(f"error: the equations cannot be evaluated for these parameters: {error}")
+        raise typer.Exit(1) from None
+    talk(f"{len(points)} points in {time.perf_counter() - start:.2f} s")
+
+    fields = [*ALWAYS, *([n for n in FIELDS if n not in ALWAYS] if quantities is None else quantities)]
+    records = [{name: values[name] for name in fields} for values in (p.to_dict() for p in points)]
+    if json:
+        write(as_json(problem.to_dict(), records))
+    elif csv:
+        write(as_csv(problem.to_dict(), records))
+    else:
+        _print_points(problem, points, list(IN_TABLE) if quantities is None else quantities)
+    if plot is not None:
+        _write_figure(problem, alphas, plot)
+    missing = [p for p in points if not p.is_converged]
+    if missing:
+        reasons = ", ".join(sorted({f"{p.branch}: {p.status}" for p in missing}))
+        talk(f"{len(missing)} of {len(points)} points have no numbers ({reasons})")
+        raise typer.Exit(1)
+
+
+def check_format(json: bool, csv: bool) -> None:
+    """Refuse two formats at once."""
+    if json and csv:
+        raise BadInput("give --json or --csv, not both")
+
+
+def check_figure(name: str) -> None:
+    """Refuse, before the work is done, a figure that could not be written."""
+    path = Path(name)
+    if path.suffix.lower() not in FIGURE_TYPES:
+        raise BadInput(f"--plot must end in one of {', '.join(FIGURE_TYPES)}; got {name!r}")
+    if path.is_dir():
+        raise BadInput(f"--plot must name a file, but {name!r} is a folder")
+    if not path.parent.is_dir():
+        raise BadInput(f"--plot: there is no folder {str(path.parent)!r}; create it first")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise BadInput(f"--plot: {name!r} cannot be written; choose another place")
+
+
+def save_figure(figure: Any, name: str) -> None:
+    """Write a figure and say so; a disk that refuses is a sentence, not a traceback."""
+    try:
+        figure.savefig(name, dpi=200)
+    except OSError as error:
+        raise BadInput(f"--plot: {name!r} cannot be written: {error.strerror or error}") from None
+    talk(f"figure written to {name}")
+
+
+def phase(point: Solution) -> str:
+    """equilibrium, metastable (a local maximum of the potential), unstable; or the status that failed."""
+    if not point.is_converged:
+        return point.status
+    if point.is_equilibrium:
+        return "equilibrium"
+    return "metastable" if point.is_stable else "unstable"
+
+
+def _solve(problem: Problem, alphas: np.ndarray, branch: str) -> list[Solution]:
+    from ..theory.solution import Solution
+    from ..theory.solver import _all_solutions, learning_curve
+
+    if branch != "all":
+        return list(learning_curve(problem, alphas, branch))
+    points: list[Solution] = []
+    for value, found in zip(alphas, _all_solutions(problem, alphas), strict=True):
+        points += found or [Solution.missing(problem, float(value), "equilibrium", "did not converge")]
+    return points
+
+
+def _quantities(text: str | None, fields: tuple[str, ...]) -> list[str] | None:
+    if text is None:
+        return None
+    names = [choose("--quantity", name.strip(), fields, "quantity") for name in text.split(",")]
+    return [name for name in dict.fromkeys(names) if name not in ALWAYS]
+
+
+def _print_points(problem: Problem, points: list[Solution], quantities: list[str]) -> None:
+    shown = _shown_readouts(points[0].readout_values, problem.readouts.is_discrete)
+    columns = ["alpha", "branch", "phase"]
+    for name in quantities:
+        if name in ARRAYS:
+            columns += [f"{name}_|v| =_{abs(points[0].readout_values[i]):.4g}" for i in shown]
+        else:
+            columns.append(name)
+    has_failed = any(not point.is_converged for point in points)
+    rows = []
+    for point in points:
+        row = [f"{point.alpha:.6g}", point.branch, phase(point) if point.is_converged else "–"]
+        for name in quantities:
+            value = getattr(point, name)
+            row += [number(float(value[i])) for i in shown] if name in ARRAYS else [number(float(value))]
+        rows.append([*row, point.status] if has_failed else row)
+    print_table([*columns, "status"] if has_failed else columns, rows, title=repr(problem))
+
+
+def _shown_readouts(values: np.ndarray, is_discrete: bool) -> list[int]:
+    """Indices of the readout values whose overlaps a table shows, largest |v| first (it is even in v)."""
+    size = np.abs(values)
+    if not is_discrete:
+        return [int(np.argmin(np.abs(values - goal))) for goal in CONTINUOUS_READOUTS]
+    order = np.argsort(-size, kind="stable")
+    first = [int(order[0])]
+    for i in order[1:]:
+        if size[first[-1]] - size[i] > 1e-12 * size[first[-1]]:
+            first.append(int(i))
+    return first[:N_READOUTS]
+
+
+def _write_figure(problem: Problem, alphas: np.ndarray, name: str) -> None:
+    from ..plotting import plot_learning_curve
+
+    dense = np.linspace(alphas.min(), alphas.max(), N_FIGURE)
+    save_figure(plot_learning_curve(problem, np.union1d(dense, alphas)), name)

@@ -1,0 +1,94 @@
+"""``widthwise spectrum``: denoising of the matrix that the hidden units make."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from .output import as_csv, as_json, number, print_table, write
+from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure
+from .problem_options import (
+    BadInput,
+    GammaOption,
+    NormaliseOption,
+    ReadoutsOption,
+    read_numbers,
+    read_positive,
+    read_readouts,
+)
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def spectrum(
+    readouts: ReadoutsOption = "homogeneous",
+    gamma: GammaOption = "0.5",
+    normalise: NormaliseOption = False,
+    snr: Annotated[
+        str,
+        typer.Option(
+            "--snr",
+            metavar="VALUES",
+            help="Signal-to-noise ratio eta of the matrix channel, >= 0: one value (3.7), a list (1,2,5) or "
+            "a range (0.5:8:16 is first, last, count).",
+        ),
+    ] = "1",
+    json: JsonOption = False,
+    csv: CsvOption = False,
+    plot: PlotOption = None,
+) -> None:
+    """Spectrum, mmse and information of the matrix that the hidden units make.
+
+    The matrix S = W^T D_v W/sqrt(kd) is seen as Y = sqrt(eta) S + Z, Z being a Gaussian orthogonal matrix:
+    bands of the spectrum of Y, the mmse (1 without data) and the mutual information in nats per d². The
+    figure shows the density and the shrinkage function, which turns eigenvalues of Y into estimates of S.
+
+    Example: widthwise spectrum --readouts four-point --gamma 0.7 --snr 3.7 --plot spectrum.png
+
+    Example: widthwise spectrum --readouts gaussian --snr 0.1:10:20 --csv
+    """
+    from ..denoising import MatrixDenoiser
+
+    check_format(json, csv)
+    values = read_numbers("--snr", snr, "signal-to-noise ratio of the matrix channel", is_zero_allowed=True)
+    width = read_positive("--gamma", gamma, "hidden units per input, k/d")
+    law = read_readouts(readouts, normalise=normalise)
+    if plot is not None:
+        check_figure(plot)
+        if values.size > 1:
+            raise BadInput(f"--plot shows one value of --snr; got {values.size}")
+
+    denoiser = MatrixDenoiser(law, width)
+    records: list[dict[str, Any]] = [
+        {
+            "snr": float(value),
+            "matrix_mmse": denoiser.mmse(value),
+            "matrix_information": denoiser.information(value),
+            "bands": [list(band) for band in denoiser.support(value)],
+        }
+        for value in values
+    ]
+    description = {"readouts": law.spec, "gamma": width}
+    if json:
+        write(as_json(description, records))
+    elif csv:
+        write(as_csv(description, records))
+    else:
+        rows = [
+            [
+                f"{r['snr']:.6g}",
+                number(r["matrix_mmse"]),
+                number(r["matrix_information"]),
+                "  ".join(f"[{low:.5g}, {high:.5g}]" for low, high in r["bands"]),
+            ]
+            for r in records
+        ]
+        print_table(["snr", "matrix_mmse", "matrix_information", "bands"], rows, title=repr(denoiser))
+    if plot is not None:
+        from ..plotting import plot_spectrum
+
+        save_figure(plot_spectrum(None, denoiser, float(values[0])).figure, plot)
