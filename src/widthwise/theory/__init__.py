@@ -1,6 +1,6 @@
 """The theory: saddle point, branches, learning curves."""
 
 from .solution import LearningCurve, NotConverged, Solution
-from .solve import learning_curve, solutions, solve
+from .solver import learning_curve, solutions, solve
 
 __all__ = ["LearningCurve", "NotConverged", "Solution", "learning_curve", "solutions", "solve"]

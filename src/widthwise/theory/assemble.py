@@ -16,7 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .profiles import Averages, ContinuousProfile
+from .matrix_table import MatrixPair
+from .profiles import Averages
 from .saddle import RTOL, ClassSolutions, Setting
 from .solution import CONVERGED, Solution, readout_grid
 from .units import evaluate_units
@@ -35,8 +36,7 @@ class _Points:
     alpha: np.ndarray
     tilt: np.ndarray
     hat: np.ndarray
-    matrix: tuple[np.ndarray, ...]
-    """What :meth:`MatrixTable.drop` gives at (tilt, hat)."""
+    matrix: MatrixPair
     averages: Averages
     residual: np.ndarray
     is_stiff: np.ndarray
@@ -50,8 +50,8 @@ def assemble_universal(setting: Setting, alpha: np.ndarray, log_coupling: np.nda
     v, _ = readout_grid(setting.problem)
     zeros, ones = np.zeros(n), np.ones(n)
     hat = setting.gamma * setting.mu2_squared * np.exp(log_coupling)
-    matrix = setting.table.drop(zeros, hat)
-    recovered = matrix[0]  # 1 - mmse(q̂₂), the drop from no data
+    matrix = setting.table.pair(zeros, hat)
+    recovered = matrix.pull  # 1 - mmse(q̂₂): the slope at 0 is -1
     largest = setting.problem.readouts.largest
     with np.errstate(invalid="ignore"):  # inf * 0 for unbounded readouts at mu_2 = 0
         is_stiff = (recovered == 0) | (largest**2 * recovered / setting.gamma < 1)
@@ -72,9 +72,8 @@ def assemble_classes(
     x = np.exp(found.log_snr)
     u = evaluate_units(problem.activation, problem.weights, x)
     hat = setting.gamma * setting.mu2_squared * coupling
-    matrix = setting.table.drop(tilt, hat)
-    drop, slope = matrix[0], matrix[3]
-    pull = drop / (-setting.gamma * slope)
+    matrix = setting.table.pair(tilt, hat)
+    pull = matrix.pull / setting.gamma
     stiff = 1 - values2[:m] * (pull[:, None] * u.overlap_slope + coupling[:, None] * u.kernel_curvature)
     weights, unlearnt = powers[:m], powers[m:].sum()
     moved = weights * values2[:m] * u.overlap_slope / stiff
@@ -96,7 +95,9 @@ def assemble_classes(
         overlap[:, own] = u.overlap[:, i : i + 1]
         snr[:, own] = x[:, i : i + 1]
     return _solutions(
-        setting, "specialised", _Points(alpha, tilt, hat, matrix, averages, found.residual, is_stiff, overlap, snr)
+        setting,
+        "specialised",
+        _Points(alpha, tilt, hat, matrix, averages, found.residual, is_stiff, overlap, snr),
     )
 
 
@@ -104,23 +105,17 @@ def assemble_averaged(setting: Setting, profile, alpha: np.ndarray, found: Class
     """Solutions whose units all sit at their equilibrium roots."""
     tilt, coupling = np.exp(found.log_tilt), np.exp(found.log_coupling)
     hat = setting.gamma * setting.mu2_squared * coupling
-    matrix = setting.table.drop(tilt, hat)
-    drop, slope = matrix[0], matrix[3]
-    pull = np.maximum(drop / (-setting.gamma * slope), 1e-280)
+    matrix = setting.table.pair(tilt, hat)
+    pull = np.maximum(matrix.pull / setting.gamma, 1e-280)
     averages = profile.averages(pull, coupling)
     v, _ = readout_grid(setting.problem)
-    if isinstance(profile, ContinuousProfile):
-        pairs = [profile.overlaps(a, b, v) for a, b in zip(pull, coupling, strict=True)]
-        overlap = np.array([pair[0] for pair in pairs]).reshape(alpha.size, v.size)
-        snr = np.array([pair[1] for pair in pairs]).reshape(alpha.size, v.size)
-    else:
-        x = profile.snr(pull, coupling)
-        own = np.argmin(np.abs(v[:, None] ** 2 - np.append(profile.values2, 0.0)), axis=1)
-        snr = np.column_stack([x, np.zeros(alpha.size)])[:, own]
-        overlap = setting.problem.weights.overlap(snr)
+    snr = profile.snr_at(pull, coupling, v**2)
+    overlap = setting.problem.weights.overlap(snr)
     is_stiff = np.ones(alpha.size, dtype=bool)
     return _solutions(
-        setting, "specialised", _Points(alpha, tilt, hat, matrix, averages, found.residual, is_stiff, overlap, snr)
+        setting,
+        "specialised",
+        _Points(alpha, tilt, hat, matrix, averages, found.residual, is_stiff, overlap, snr),
     )
 
 
@@ -128,7 +123,7 @@ def _solutions(setting: Setting, branch: str, p: _Points) -> list[Solution]:
     problem, channel, power = setting.problem, setting.problem.channel, setting.power
     if p.alpha.size == 0:
         return []
-    drop, mmse, _, slope, after, slope_after = p.matrix
+    after = p.matrix.mmse_after
     gap = setting.output_gap(after, p.averages.kernel_gap)
     free_entropy = (
         channel.free_entropy(gap, power)
@@ -140,7 +135,7 @@ def _solutions(setting: Setting, branch: str, p: _Points) -> list[Solution]:
         / p.alpha
     )
     information = p.alpha / setting.gamma * (channel.free_entropy_known(power) - free_entropy)
-    is_stable = p.is_stiff & _is_maximum(setting, p, gap, drop, mmse, slope, slope_after)
+    is_stable = p.is_stiff & _is_maximum(setting, p, gap)
     matrix_overlap = problem.matrix_power - after
     bayes, gibbs = channel.bayes_error(gap, power), channel.gibbs_error(gap, power)
     v, weight = readout_grid(problem)
@@ -176,26 +171,31 @@ def _solutions(setting: Setting, branch: str, p: _Points) -> list[Solution]:
     return solutions
 
 
-def _is_maximum(setting, p: _Points, gap, drop, mmse, slope, slope_after) -> np.ndarray:
+def _is_maximum(setting: Setting, p: _Points, gap: np.ndarray) -> np.ndarray:
     """Whether the second variation is negative in the directions that couple the units."""
-    alpha, half = p.alpha, 0.5 * setting.mu2_squared
+    alpha, half, matrix = p.alpha, 0.5 * setting.mu2_squared, p.matrix
     bend = setting.problem.channel.free_entropy_curvature(gap, setting.power)
-    by_matrix = bend * half**2 - 1 / (4 * alpha * -slope_after)
     tau = np.where(p.tilt > 0, p.tilt, 1.0)
-    curvature = setting.table.curvature(np.log(tau), mmse, slope)
-    second = np.where(p.tilt > 0, (curvature - tau * slope) / tau**2, 0.0)
-    c_mm = (drop * second / slope**2 - 1) / (4 * alpha * -slope)
-    c_mq = 1 / (4 * alpha * -slope)
-    c_gq = bend * half
+    log_slope = np.where(p.tilt > 0, matrix.log_slope, -1.0)
+    steep = -log_slope / tau  # -mmse'(τ), 1 at τ = 0
+    curvature = setting.table.curvature(np.log(tau), matrix.mmse)
+    steepening = np.where(p.tilt > 0, (curvature / log_slope - 1) / tau, 0.0)
+    # Coefficients of the quadratic form in (δm, δG, δq₂), those with δm or δq₂ times -mmse'(τ).
+    qq = bend * half**2 * steep - 1 / (4 * alpha * matrix.slope_ratio)
+    mm = (-matrix.pull * steepening - 1) / (4 * alpha)
+    mq = 1 / (4 * alpha)
     # Eliminate δq₂, then compare with the stiffness of the units.
-    mm = c_mm - c_mq**2 / by_matrix
-    mg = -c_mq * c_gq / by_matrix
-    gg = bend - c_gq**2 / by_matrix
+    mm = mm - mq**2 / qq
+    mg = -mq * bend * half / qq
+    gg = bend - (bend * half) ** 2 * steep / qq
     scale = 2 * alpha / setting.gamma
     n_mm = 2 * scale * p.averages.learnt_slopes[0]
     n_mg = scale * p.averages.learnt_slopes[1]
     n_gg = -scale * p.averages.kernel_gap_slopes[1]
-    trace = n_mm * mm + 2 * n_mg * mg + n_gg * gg
-    determinant = (n_mm * n_gg - n_mg**2) * (mm * gg - mg**2)
-    largest = 0.5 * (trace + np.sqrt(np.maximum(trace**2 - 4 * determinant, 0.0)))
-    return (by_matrix < 0) & (largest < 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Where -mmse' underflows (weights learnt exponentially well) so does the stiffness' inverse.
+        mm = np.where(n_mm > 0, mm / steep, 0.0)
+        trace = n_mm * mm + 2 * n_mg * mg + n_gg * gg
+        determinant = (n_mm * n_gg - n_mg**2) * (mm * gg - mg**2)
+        largest = 0.5 * (trace + np.sqrt(np.maximum(trace**2 - 4 * determinant, 0.0)))
+    return (qq < 0) & ~(largest >= 1)

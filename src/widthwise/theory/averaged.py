@@ -12,7 +12,7 @@ import numpy as np
 from .families import Family
 from .profiles import ContinuousProfile, DiscreteProfile
 from .roots import decreasing_root, newton_rows
-from .saddle import LEAST, MAX_STEPS, RTOL, ClassSolutions, Setting
+from .saddle import LEAST, MAX_STEPS, RTOL, ClassSolutions, Setting, pull_slopes
 
 __all__ = ["Profile", "solve_averaged", "trace_averaged"]
 
@@ -68,29 +68,27 @@ def _equations(
     gamma, mu2, channel = setting.gamma, setting.mu2_squared, setting.problem.channel
     tau, coupling = np.exp(z[:, 0]), np.exp(z[:, 1])
     hat = gamma * mu2 * coupling
-    drop, mmse, recovered, slope, mmse_after, slope_after = setting.table.drop(tau, hat)
-    pull = drop / (-gamma * slope)
+    matrix = setting.table.pair(tau, hat)
+    pull = matrix.pull / gamma
     a = profile.averages(np.maximum(pull, 1e-280), coupling)
-    gap = setting.output_gap(mmse_after, a.kernel_gap)
+    gap = setting.output_gap(matrix.mmse_after, a.kernel_gap)
     first = channel.free_entropy_slope(gap, setting.power)
     bend = channel.free_entropy_curvature(gap, setting.power) / first
     learnt, left = np.maximum(a.learnt, LEAST), np.maximum(a.left, LEAST)
 
     errors = np.stack(
         [
-            np.log(learnt / left) - np.log(recovered / mmse),
+            np.log(learnt / left) - np.log(matrix.recovered / matrix.mmse),
             np.log(alpha) - z[:, 1] + np.log(2 * first / gamma),
         ],
         axis=1,
     )
-    curvature = setting.table.curvature(z[:, 0], mmse, slope)
-    pull_by_tau = (slope - slope_after) * tau / (-gamma * slope) - pull * (curvature / (tau * slope) - 1)
-    pull_by_coupling = -slope_after * hat / (-gamma * slope)
+    pull_by_tau, pull_by_coupling = pull_slopes(setting, matrix, z[:, 0], tau, hat)
     learnt_by = (
         a.learnt_slopes[0] * pull_by_tau,
         a.learnt_slopes[0] * pull_by_coupling + a.learnt_slopes[1] * coupling,
     )
-    after = 0.5 * mu2 * slope_after
+    after = 0.5 * mu2 * matrix.slope_after
     gap_by = (
         after * tau + a.kernel_gap_slopes[0] * pull_by_tau,
         after * hat + a.kernel_gap_slopes[0] * pull_by_coupling + a.kernel_gap_slopes[1] * coupling,
@@ -99,6 +97,6 @@ def _equations(
     for k in range(2):
         jacobian[:, 0, k] = learnt_by[k] * (1 / learnt + 1 / left)
         jacobian[:, 1, k] = -bend * gap_by[k]
-    jacobian[:, 0, 0] += slope * tau / (mmse * recovered)
+    jacobian[:, 0, 0] += matrix.log_slope / (matrix.mmse * matrix.recovered)
     jacobian[:, 1, 1] -= 1
     return errors, jacobian

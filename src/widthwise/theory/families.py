@@ -85,10 +85,13 @@ def _points(
 
     def state(logit: np.ndarray) -> tuple[np.ndarray, ...]:
         """Everything at a given share of B in the force, given by its logit."""
-        log_share, log_rest = -np.logaddexp(0, -logit), -np.logaddexp(0, logit)
-        log_coupling = np.log(force / own.kernel_slope) + log_share
+        if setting.kernel_total > 0:
+            log_share, log_rest = -np.logaddexp(0, -logit), -np.logaddexp(0, logit)
+            log_coupling = np.log(force / own.kernel_slope) + log_share
+            pull = np.exp(np.log(force / own.overlap) + log_rest)
+        else:  # a quadratic activation: B drives q̂₂ alone
+            log_coupling, pull = logit, force / own.overlap
         coupling = np.exp(log_coupling)
-        pull = np.exp(np.log(force / own.overlap) + log_rest)
         log_snr = np.empty((x.size, n_learnt))
         log_snr[:, -1] = np.log(x)
         for i in range(n_learnt - 1):

@@ -8,16 +8,32 @@ here, except beyond η = 1e13 where mmse = C/η to rounding.
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
 from ..denoising import MatrixDenoiser
 from ..ingredients.readouts import Readouts
 
-__all__ = ["MatrixTable", "matrix_table"]
+__all__ = ["MatrixPair", "MatrixTable", "matrix_table"]
 
 _LOG_LOW, _LOG_HIGH, _STEP = np.log(1e-4), np.log(1e10), 0.5
 _HUGE = 1e13
+
+
+class MatrixPair(NamedTuple):
+    """The mmse at τ and at τ + q̂₂, as the saddle-point equations use them."""
+
+    pull: np.ndarray
+    """γA = (mmse(τ) - mmse(τ + q̂₂))/(-mmse'(τ))."""
+    mmse: np.ndarray
+    recovered: np.ndarray
+    log_slope: np.ndarray
+    """d mmse/d ln τ at τ."""
+    mmse_after: np.ndarray
+    slope_after: np.ndarray
+    slope_ratio: np.ndarray
+    """mmse'(τ + q̂₂)/mmse'(τ)."""
 
 
 class MatrixTable:
@@ -65,17 +81,29 @@ class MatrixTable:
             result[plain] = both[0] - both[1]
         return result
 
-    def drop(self, snr: np.ndarray, more: np.ndarray) -> tuple[np.ndarray, ...]:
-        """mmse(snr) - mmse(snr + more) without cancellation; and the exact values at both ends."""
+    def pair(self, snr: np.ndarray, more: np.ndarray) -> MatrixPair:
+        """Exact values at snr (τ) and at snr + more (τ + q̂₂), differences without cancellation."""
         both = np.stack([snr, snr + more])
         mmse, recovered, slope = self.exact(both)
         drop = np.where(snr < 1, recovered[1] - recovered[0], mmse[0] - mmse[1])
-        is_close = (more < 3e-3 * snr) & (more > 0)
+        is_close = (more < 3e-3 * snr) & (more > 0) & (snr <= _HUGE)
         if is_close.any():
             offset = 0.5 + np.array([[-1.0], [1.0]]) / np.sqrt(12)
             nodes = snr[is_close] + offset * more[is_close]
             drop[is_close] = -more[is_close] * self.exact(nodes)[2].mean(axis=0)
-        return drop, mmse[0], recovered[0], slope[0], mmse[1], slope[1]
+        # Beyond _HUGE, where slopes underflow: mmse = C/η gives the ratios in closed form.
+        is_huge = snr > _HUGE
+        share = 1 / (1 + np.where(is_huge, more / np.maximum(snr, 1.0), 0.0))
+        safe = np.where(is_huge, -1.0, slope[0])
+        return MatrixPair(
+            pull=np.where(is_huge, more * share, -drop / safe),
+            mmse=mmse[0],
+            recovered=recovered[0],
+            log_slope=np.where(is_huge, -mmse[0], slope[0] * snr),
+            mmse_after=mmse[1],
+            slope_after=slope[1],
+            slope_ratio=np.where(is_huge, share**2, slope[1] / safe),
+        )
 
     def odds(self, log_snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """ln((1 - mmse)/mmse) and its first two derivatives in ln η, interpolated."""
@@ -113,10 +141,9 @@ class MatrixTable:
             u = u - (value - log_odds) / slope
         return u
 
-    def curvature(self, log_snr: np.ndarray, mmse: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """d²mmse/d(ln η)², from exact value and slope and the interpolated second derivative of the odds."""
+    def curvature(self, log_snr: np.ndarray, mmse: np.ndarray) -> np.ndarray:
+        """d²mmse/d(ln η)², from the interpolated odds L: mmse = 1/(1 + e^L)."""
         _, rate, bend = self.odds(log_snr)
-        # m = 1/(1+e^L): m'' = -m(1-m)(L'' - (1-2m)... ) in ln η
         return -mmse * (1 - mmse) * (bend - (1 - 2 * mmse) * rate**2)
 
 

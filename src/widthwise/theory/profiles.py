@@ -111,6 +111,32 @@ class _Profile:
         x_low[rows], x_high[rows], level[rows] = xa, xb, v2
         return x_low, x_high, level
 
+    def snr_at(
+        self, pull: np.ndarray, coupling: np.ndarray, values2: np.ndarray, *, is_rough: bool = False
+    ) -> np.ndarray:
+        """x of units with given v² (columns): the root of largest potential."""
+        levels = self.level_table(pull, coupling)
+        _, x_high, level = self.jump(levels, pull, coupling, is_rough=is_rough)
+        shape = (pull.size, values2.size)
+        guess = np.zeros(shape)
+        for i, column in enumerate(levels):
+            if level[i] > 0:
+                rising = int(np.searchsorted(GRID, x_high[i]))
+                upper = np.interp(values2, column[rising:], GRID[rising:])
+                top = int(np.argmax(np.diff(column) < 0)) + 1
+                lower = np.interp(values2, column[:top], GRID[:top], left=0.0, right=0.0)
+                guess[i] = np.where(values2 > level[i], np.maximum(upper, x_high[i]), lower)
+            else:
+                guess[i] = np.interp(values2, column, GRID, left=0.0)
+        is_on = guess > 0
+        if is_rough or not is_on.any():
+            return guess
+        v2 = np.broadcast_to(values2, shape)[is_on]
+        a = np.broadcast_to(pull[:, None], shape)[is_on]
+        b = np.broadcast_to(coupling[:, None], shape)[is_on]
+        guess[is_on] = self._root(guess[is_on], v2, a, b)
+        return guess
+
     def _root(self, x: np.ndarray, v2: np.ndarray, pull: np.ndarray, coupling: np.ndarray) -> np.ndarray:
         """Polish a root of x = v²(A F + B g') by Newton's method in ln x."""
         z = np.log(np.maximum(x, 1e-12))
@@ -172,30 +198,11 @@ class ContinuousProfile(_Profile):
             total.kernel_gap_slopes,
         )
 
-    def overlaps(self, pull: float, coupling: float, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """𝒬_W(v) and 𝒬̂_W(v) at given readouts."""
-        a, b = np.array([pull]), np.array([coupling])
-        levels = self.level_table(a, b)
-        _, x_high, level = self.jump(levels, a, b)
-        v2 = values**2
-        snr = np.zeros(values.shape)
-        is_above = v2 > (level[0] if level[0] > 0 else np.inf)
-        if pull > 0:
-            is_low = (v2 * pull > 1) & ~is_above
-        else:
-            is_low = np.zeros(values.shape, dtype=bool)
-        is_high = is_above | (is_low if level[0] == 0 else np.zeros_like(is_low))
-        if is_high.any():
-            rising = int(np.searchsorted(GRID, x_high[0])) if level[0] > 0 else 0
-            guess = np.interp(v2[is_high], levels[0, rising:], GRID[rising:])
-            ones = np.ones(guess.size)
-            snr[is_high] = self._root(np.maximum(guess, 1e-9), v2[is_high], pull * ones, coupling * ones)
-        is_low &= ~is_high
-        if is_low.any():
-            top = int(np.argmax(np.diff(levels[0]) < 0)) + 1
-            guess = np.interp(v2[is_low], levels[0, :top], GRID[:top])
-            ones = np.ones(guess.size)
-            snr[is_low] = self._root(np.maximum(guess, 1e-9), v2[is_low], pull * ones, coupling * ones)
+    def overlaps(
+        self, pull: np.ndarray, coupling: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """𝒬_W(v) and 𝒬̂_W(v) at given readouts (columns) for each pair of couplings (rows)."""
+        snr = self.snr_at(pull, coupling, values**2)
         return self.weights.overlap(snr), snr
 
     def _end(self, levels, pull, coupling, reach2, x_high) -> np.ndarray:
@@ -280,7 +287,7 @@ class DiscreteProfile(_Profile):
         self._mass = powers / values2
 
     def averages(self, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False) -> Averages:
-        snr = self.snr(pull, coupling, is_rough=is_rough)
+        snr = self.snr_at(pull, coupling, self.values2, is_rough=is_rough)
         u = self.units(snr)
         a, b = pull[:, None], coupling[:, None]
         force_slope = a * u.overlap_slope + b * u.kernel_curvature
@@ -303,33 +310,6 @@ class DiscreteProfile(_Profile):
             total.learnt_slopes,
             total.kernel_gap_slopes,
         )
-
-    def snr(self, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False) -> np.ndarray:
-        """x of every class: the root of largest potential."""
-        levels = self.level_table(pull, coupling)
-        _, x_high, level = self.jump(levels, pull, coupling, is_rough=is_rough)
-        n, m = pull.size, self.values2.size
-        guess = np.zeros((n, m))
-        for i in range(n):
-            column = levels[i]
-            if level[i] > 0:
-                rising = int(np.searchsorted(GRID, x_high[i]))
-                upper = np.interp(self.values2, column[rising:], GRID[rising:])
-                top = int(np.argmax(np.diff(column) < 0)) + 1
-                lower = np.interp(self.values2, column[:top], GRID[:top], left=0.0)
-                guess[i] = np.where(self.values2 > level[i], np.maximum(upper, x_high[i]), lower)
-            else:
-                guess[i] = np.interp(self.values2, column, GRID, left=0.0)
-        if is_rough:
-            return guess
-        is_on = guess > 0
-        x = guess.copy()
-        if is_on.any():
-            v2 = np.broadcast_to(self.values2, (n, m))[is_on]
-            a = np.broadcast_to(pull[:, None], (n, m))[is_on]
-            b = np.broadcast_to(coupling[:, None], (n, m))[is_on]
-            x[is_on] = self._root(guess[is_on], v2, a, b)
-        return x
 
 
 class _Sum:

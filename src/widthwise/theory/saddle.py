@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..problem import Problem
-from .matrix_table import MatrixTable, matrix_table
+from .matrix_table import MatrixPair, MatrixTable, matrix_table
 from .roots import newton_rows
 from .units import evaluate_units
 
-__all__ = ["ClassSolutions", "Setting", "solve_classes", "solve_universal"]
+__all__ = ["ClassSolutions", "Setting", "pull_slopes", "solve_classes", "solve_universal"]
 
 RTOL = 1e-12
 MAX_STEPS = 40
@@ -74,6 +74,16 @@ class ClassSolutions:
     log_coupling: np.ndarray
     log_snr: np.ndarray
     residual: np.ndarray
+
+
+def pull_slopes(
+    setting: Setting, matrix: MatrixPair, log_tau: np.ndarray, tau: np.ndarray, hat: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives of A in ln τ and in ln B."""
+    curvature = setting.table.curvature(log_tau, matrix.mmse)
+    steepening = curvature / matrix.log_slope - 1  # d ln(-mmse')/d ln τ
+    by_tau = -(tau * (1 - matrix.slope_ratio) + matrix.pull * steepening) / setting.gamma
+    return by_tau, hat * matrix.slope_ratio / setting.gamma
 
 
 def solve_universal(setting: Setting, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -139,32 +149,30 @@ def _class_equations(
     tau, coupling, x = np.exp(z[:, 0]), np.exp(z[:, 1]), np.exp(z[:, 2:])
     units = evaluate_units(problem.activation, problem.weights, x)
     hat = gamma * mu2 * coupling
-    drop, mmse, recovered, slope, mmse_after, slope_after = setting.table.drop(tau, hat)
-    pull = drop / (-gamma * slope)
+    matrix = setting.table.pair(tau, hat)
+    pull = matrix.pull / gamma
 
     learnt = units.overlap**2 @ weights
     left = (units.gap * (1 + units.overlap)) @ weights + unlearnt
-    gap = setting.output_gap(mmse_after, units.kernel_gap @ weights + unlearnt * setting.kernel_total)
+    gap = setting.output_gap(matrix.mmse_after, units.kernel_gap @ weights + unlearnt * setting.kernel_total)
     first = problem.channel.free_entropy_slope(gap, setting.power)
     bend = problem.channel.free_entropy_curvature(gap, setting.power) / first
     force = pull[:, None] * units.overlap + coupling[:, None] * units.kernel_slope
 
     errors = np.empty((n, m + 2))
-    errors[:, 0] = np.log(np.maximum(learnt, LEAST) / np.maximum(left, LEAST)) - np.log(recovered / mmse)
+    errors[:, 0] = np.log(np.maximum(learnt, LEAST) / np.maximum(left, LEAST)) - np.log(matrix.recovered / matrix.mmse)
     errors[:, 1] = np.log(alpha) - z[:, 1] + np.log(2 * first / gamma)
     errors[:, 2:] = z[:, 2:] - np.log(values2 * force)
 
     moved = weights * units.overlap_slope * x  # d(Σ weights Q)/d ln x
     jacobian = np.zeros((n, m + 2, m + 2))
-    jacobian[:, 0, 0] = slope * tau / (mmse * recovered)
+    jacobian[:, 0, 0] = matrix.log_slope / (matrix.mmse * matrix.recovered)
     jacobian[:, 0, 2:] = 2 * moved * units.overlap * (1 / learnt + 1 / np.maximum(left, LEAST))[:, None]
-    after = 0.5 * mu2 * slope_after
+    after = 0.5 * mu2 * matrix.slope_after
     jacobian[:, 1, 0] = -bend * after * tau
     jacobian[:, 1, 1] = -1 - bend * after * hat
     jacobian[:, 1, 2:] = bend[:, None] * moved * units.kernel_slope
-    curvature = setting.table.curvature(z[:, 0], mmse, slope)
-    pull_by_tau = (slope - slope_after) * tau / (-gamma * slope) - pull * (curvature / (tau * slope) - 1)
-    pull_by_coupling = -slope_after * hat / (-gamma * slope)
+    pull_by_tau, pull_by_coupling = pull_slopes(setting, matrix, z[:, 0], tau, hat)
     jacobian[:, 2:, 0] = -pull_by_tau[:, None] * units.overlap / force
     jacobian[:, 2:, 1] = (
         -(pull_by_coupling[:, None] * units.overlap + coupling[:, None] * units.kernel_slope) / force

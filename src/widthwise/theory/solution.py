@@ -115,7 +115,7 @@ class LearningCurve(Sequence[Solution]):
     """Solutions along alpha; every field of a solution is also an array over the curve."""
 
     def __init__(self, problem: Problem, branch: str, points: Sequence[Solution]) -> None:
-        self.problem, self.branch = problem, branch
+        self.problem, self.asked = problem, branch
         self._points = tuple(points)
 
     def __len__(self) -> int:
@@ -123,7 +123,7 @@ class LearningCurve(Sequence[Solution]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return LearningCurve(self.problem, self.branch, self._points[index])
+            return LearningCurve(self.problem, self.asked, self._points[index])
         return self._points[index]
 
     def __iter__(self) -> Iterator[Solution]:
@@ -131,7 +131,7 @@ class LearningCurve(Sequence[Solution]):
 
     def __repr__(self) -> str:
         span = f"alpha {self._points[0].alpha:g} to {self._points[-1].alpha:g}" if self._points else "empty"
-        return f"<LearningCurve {self.branch}, {len(self)} points, {span}>"
+        return f"<LearningCurve {self.asked}, {len(self)} points, {span}>"
 
     def __getattr__(self, name: str) -> np.ndarray:
         if name.startswith("_") or name not in FIELDS:
@@ -152,7 +152,7 @@ class LearningCurve(Sequence[Solution]):
             data[name] = (("alpha", "readout") if name in _ARRAYS else "alpha", getattr(self, name))
         v, p = readout_grid(self.problem)
         coords = {"alpha": self.alpha, "readout": v, "readout_weights": ("readout", p)}
-        return xarray.Dataset(data, coords, attrs={"branch": self.branch, "problem": repr(self.problem)})
+        return xarray.Dataset(data, coords, attrs={"asked": self.asked, "problem": repr(self.problem)})
 
     def to_dataframe(self) -> Any:
         """A pandas DataFrame, one row a point (overlap arrays as lists)."""
