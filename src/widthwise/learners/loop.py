@@ -61,11 +61,13 @@ def run_chain(
     max_seconds: float | None = None,
     discard: float = 0.5,
     is_sampler: bool = True,
+    patience: int | None = None,
 ) -> Run:
     """Advance ``chain`` to ``iterations``, observing it every ``record_every``, and gather the result.
 
     With ``checkpoint``, the state is written there now and then and at the end; a run that finds its own
-    file goes on from it and ends exactly as one that was never stopped.
+    file goes on from it and ends exactly as one that was never stopped. What is not a sampler returns the best network
+    it passed through, and stops after ``patience`` records without a better one.
     """
     start = time.perf_counter()
     observer = Observer(instance, is_matched=is_matched)
@@ -94,6 +96,9 @@ def run_chain(
                 last = (done, chain.save())
                 show(done, book.latest())
                 file.write_now_and_then(*last, book)
+                if patience is not None and book.n_since_best() >= patience:
+                    status = "stopped early"
+                    break
         except KeyboardInterrupt:
             status = "interrupted"
     file.write(*last, book)
@@ -102,8 +107,8 @@ def run_chain(
         instance=instance,
         trace=book.dataset(),
         status=status,
-        weights=np.array(chain.weights),
-        readouts=None if chain.readouts is None else np.array(chain.readouts),
+        weights=np.array(chain.weights if is_sampler else book.best["weights"]),
+        readouts=_readouts(chain) if is_sampler else book.best.get("readouts"),
         draws=book.kept(),
         is_sampler=is_sampler,
         discard=discard,
@@ -143,8 +148,12 @@ def starting_weights(
     return np.broadcast_to(given, shape).copy(), True
 
 
+def _readouts(chain: Chain) -> np.ndarray | None:
+    return None if chain.readouts is None else np.array(chain.readouts)
+
+
 class _Book:
-    """Records so far: one row an observation, and a few draws of the second half."""
+    """Records so far: one row an observation, a few draws of the second half, and the best network."""
 
     def __init__(self, observer: Observer) -> None:
         self.observer = observer
@@ -153,6 +162,7 @@ class _Book:
         self.draws: list[np.ndarray] = []
         self.stride = 1
         self.n_offered = 0
+        self.best: dict[str, np.ndarray] = {}
 
     def add(self, done: int, chain: Chain, statistics: dict[str, np.ndarray], keep: bool = False) -> None:
         readouts = [None] * len(chain.weights) if chain.readouts is None else chain.readouts
@@ -160,8 +170,23 @@ class _Book:
         row = {name: np.array([one[name] for one in seen]) for name in seen[0]}
         self.rows.append(row | {name: np.asarray(value, dtype=float) for name, value in statistics.items()})
         self.iterations.append(done)
+        self._note_best(row["excess_error"], chain)
         if keep:
             self._offer(np.array(chain.weights, dtype=np.float32))
+
+    def _note_best(self, error: np.ndarray, chain: Chain) -> None:
+        """Keep, for each chain, the network of lowest error so far."""
+        now = {"error": error, "record": np.full(len(error), len(self.rows) - 1), "weights": np.array(chain.weights)}
+        if chain.readouts is not None:
+            now["readouts"] = np.array(chain.readouts)
+        if not self.best:
+            self.best = now
+        better = now["error"] < self.best["error"]
+        for name, value in now.items():
+            self.best[name][better] = value[better]
+
+    def n_since_best(self) -> int:
+        return len(self.rows) - 1 - int(self.best["record"].max())
 
     def _offer(self, weights: np.ndarray) -> None:
         """Keep every stride-th draw, and double the stride when there are too many."""
@@ -203,6 +228,7 @@ class _Book:
 
     def save(self) -> dict[str, np.ndarray]:
         saved = {f"trace:{name}": value for name, value in self.arrays().items()}
+        saved |= {f"best:{name}": value for name, value in self.best.items()}
         saved["book:iterations"] = np.array(self.iterations)
         saved["book:draws"] = np.array(self.draws)
         saved["book:counts"] = np.array([self.stride, self.n_offered])
@@ -212,6 +238,7 @@ class _Book:
         self.iterations = [int(i) for i in saved.pop("book:iterations")]
         self.draws = list(saved.pop("book:draws"))
         self.stride, self.n_offered = (int(i) for i in saved.pop("book:counts"))
+        self.best = {key.removeprefix("best:"): saved.pop(key) for key in list(saved) if key.startswith("best:")}
         names = [key for key in saved if key.startswith("trace:")]
         columns = {key.removeprefix("trace:"): saved.pop(key) for key in names}
         self.rows = [{name: c[:, i] for name, c in columns.items()} for i in range(len(self.iterations))]

@@ -61,10 +61,12 @@ class Run:
 
     @cached_property
     def settled(self) -> xarray.Dataset:
-        """The part of the trace that is averaged: for a predictor, its last entry."""
+        """The part of the trace that is averaged; for a predictor, the entry of lowest error of each chain."""
         n = self.trace.sizes["draw"]
-        first = min(n - 1, int(np.ceil(self.discard * n))) if self.is_sampler else n - 1
-        return self.trace.isel(draw=slice(first, None))
+        if self.is_sampler:
+            return self.trace.isel(draw=slice(min(n - 1, int(np.ceil(self.discard * n))), None))
+        best = self.trace["excess_error"].argmin("draw")
+        return self.trace.isel(draw=best).expand_dims("draw", axis=1)
 
     def mean(self, name: str) -> np.ndarray:
         """Average of an observable over chains and the settled part of the run."""
