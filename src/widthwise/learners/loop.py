@@ -71,7 +71,7 @@ def run_chain(
     """
     start = time.perf_counter()
     observer = Observer(instance, is_matched=is_matched)
-    book = _Book(observer)
+    book = _Book(observer, is_sampler)
     file = _Checkpoint(checkpoint, _fingerprint(learner, instance, {**settings, "record_every": record_every}))
     saved = file.read()
     if saved is None:
@@ -111,6 +111,7 @@ def run_chain(
         readouts=_readouts(chain) if is_sampler else book.best.get("readouts"),
         draws=book.kept(),
         is_sampler=is_sampler,
+        is_best_kept=not is_sampler,
         discard=discard,
         timings={"seconds": time.perf_counter() - start, "iterations": float(done)},
         settings=settings,
@@ -155,8 +156,9 @@ def _readouts(chain: Chain) -> np.ndarray | None:
 class _Book:
     """Records so far: one row an observation, a few draws of the second half, and the best network."""
 
-    def __init__(self, observer: Observer) -> None:
+    def __init__(self, observer: Observer, is_sampler: bool) -> None:
         self.observer = observer
+        self.is_sampler = is_sampler
         self.iterations: list[int] = []
         self.rows: list[dict[str, np.ndarray]] = []
         self.draws: list[np.ndarray] = []
@@ -168,6 +170,8 @@ class _Book:
         readouts = [None] * len(chain.weights) if chain.readouts is None else chain.readouts
         seen = [self.observer(w, v) for w, v in zip(chain.weights, readouts, strict=True)]
         row = {name: np.array([one[name] for one in seen]) for name in seen[0]}
+        if not self.is_sampler:
+            row["excess_error"] = row["gibbs_excess_error"].copy()  # a predictor answers for its own error
         self.rows.append(row | {name: np.asarray(value, dtype=float) for name, value in statistics.items()})
         self.iterations.append(done)
         self._note_best(row["excess_error"], chain)
@@ -176,7 +180,7 @@ class _Book:
 
     def _note_best(self, error: np.ndarray, chain: Chain) -> None:
         """Keep, for each chain, the network of lowest error so far."""
-        now = {"error": error, "record": np.full(len(error), len(self.rows) - 1), "weights": np.array(chain.weights)}
+        now = {"error": error.copy(), "record": np.full(len(error), len(self.rows) - 1), "weights": np.array(chain.weights)}
         if chain.readouts is not None:
             now["readouts"] = np.array(chain.readouts)
         if not self.best:

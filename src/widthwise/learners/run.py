@@ -48,6 +48,8 @@ class Run:
     draws: np.ndarray | None = None
     """A few draws of the second half, chain × draw × k × d, for comparing replicas."""
     is_sampler: bool = True
+    is_best_kept: bool = False
+    """Whether the result is the best network passed through (early stopping), not the last."""
     discard: float = 0.5
     """Fraction of the run that the averages leave out."""
     timings: dict[str, float] = field(default_factory=dict)
@@ -61,12 +63,13 @@ class Run:
 
     @cached_property
     def settled(self) -> xarray.Dataset:
-        """The part of the trace that is averaged; for a predictor, the entry of lowest error of each chain."""
+        """The part of the trace that is averaged; for a predictor, its last entry or the best of each chain."""
         n = self.trace.sizes["draw"]
-        if self.is_sampler:
-            return self.trace.isel(draw=slice(min(n - 1, int(np.ceil(self.discard * n))), None))
-        best = self.trace["excess_error"].argmin("draw")
-        return self.trace.isel(draw=best).expand_dims("draw", axis=1)
+        if self.is_best_kept:
+            best = self.trace["excess_error"].argmin("draw")
+            return self.trace.isel(draw=best).drop_vars("draw").expand_dims(draw=[int(best.max())], axis=1)
+        first = min(n - 1, int(np.ceil(self.discard * n))) if self.is_sampler else n - 1
+        return self.trace.isel(draw=slice(first, None))
 
     def mean(self, name: str) -> np.ndarray:
         """Average of an observable over chains and the settled part of the run."""
