@@ -135,7 +135,11 @@ class MatrixDenoiser:
         return result if x.shape else float(result)
 
     def shrink(self, eigenvalues: ArrayLike, snr: float) -> Any:
-        """Optimal estimate ξ of the eigenvalues of S̄ from those of Y (the RIE), eigenvectors kept."""
+        """Optimal estimate ξ of the eigenvalues of S̄ from those of Y (the RIE), eigenvectors kept.
+
+        ξ = (y - 2 Re g(y))/√η, increasing, outside the support too (where a finite matrix may
+        have a stray eigenvalue).
+        """
         y = np.asarray(eigenvalues, dtype=float)
         snr = float(_as_snr(snr))
         if snr == 0:
@@ -156,11 +160,13 @@ class MatrixDenoiser:
     def _band_ends(self, snr: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Ends of the bands in a, and in y."""
         bands = self._poles.bands(np.array([1 / snr]))
+        is_gap = bands.low[1:] > bands.high[:-1]  # pieces of one band share their ends
+        low, high = bands.low[np.r_[True, is_gap]], bands.high[np.r_[is_gap, True]]
         ends = []
-        for a in (bands.low, bands.high):
+        for a in (low, high):
             p = self._outside(a, 1 / snr)
             ends.append(math.sqrt(snr) * (self._poles.centre + p.shift))
-        return bands.low, bands.high, ends[0], ends[1]
+        return low, high, ends[0], ends[1]
 
     def _outside(self, a: np.ndarray, c0: float) -> CurvePoints:
         """Real ζ beyond a band, where the curve lies on the axis (t = 0 up to rounding)."""
@@ -205,6 +211,8 @@ class MatrixDenoiser:
             p = self._poles.points(a, np.full(a.shape, c0)) if inside else self._outside(a, c0)
             if not inside:
                 p.t = np.zeros_like(p.t)
+                # The estimate is ξ = (y - 2 Re g)/√η; on the curve, where Σ c w = 1, this is it.
+                p.weight1 = 1 - c0 / p.radius2
             for name in vars(points):
                 getattr(points, name)[mask] = getattr(p, name)
         return points

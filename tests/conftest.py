@@ -1,0 +1,1 @@
+"""Its place puts this folder on the path of every test: ``import oracles`` works from below."""
