@@ -18,7 +18,7 @@ import numpy as np
 
 from .matrix_table import MatrixPair
 from .profiles import Averages
-from .saddle import RTOL, ClassSolutions, Setting
+from .saddle import RTOL, ClassSolutions, Setting, pull_slopes
 from .solution import CONVERGED, Solution, readout_grid
 from .units import evaluate_units
 
@@ -40,8 +40,13 @@ class _Points:
     averages: Averages
     residual: np.ndarray
     is_stiff: np.ndarray
+    """Whether units that are not learnt would stay so."""
     overlap: np.ndarray
     snr: np.ndarray
+    stiffness: np.ndarray | None = None
+    """1 - d(force)/dx of each learnt class (None: all units at their own maxima)."""
+    levers: np.ndarray | None = None
+    """√(P_v F') (2v²Q, v²g') of each learnt class: how it moves (m, G)."""
 
 
 def assemble_universal(setting: Setting, alpha: np.ndarray, log_coupling: np.ndarray, residual: np.ndarray):
@@ -85,9 +90,9 @@ def assemble_classes(
         np.stack([np.sum(moved * 2 * u.overlap * y, axis=1) for y in (u.overlap, u.kernel_slope)]),
         -np.stack([np.sum(moved * u.kernel_slope * y, axis=1) for y in (u.overlap, u.kernel_slope)]),
     )
-    is_stiff = np.all(stiff > 0, axis=1)
-    if m < values2.size:
-        is_stiff &= values2[m] * pull < 1
+    is_stiff = values2[m] * pull < 1 if m < values2.size else np.ones(n, dtype=bool)
+    size = np.sqrt(weights * values2[:m] * u.overlap_slope)
+    levers = np.stack([2 * size * u.overlap, size * u.kernel_slope], axis=-1)
     v, _ = readout_grid(problem)
     overlap, snr = np.zeros((n, v.size)), np.zeros((n, v.size))
     for i in range(m):
@@ -97,7 +102,7 @@ def assemble_classes(
     return _solutions(
         setting,
         "specialised",
-        _Points(alpha, tilt, hat, matrix, averages, found.residual, is_stiff, overlap, snr),
+        _Points(alpha, tilt, hat, matrix, averages, found.residual, is_stiff, overlap, snr, stiff, levers),
     )
 
 
@@ -175,27 +180,30 @@ def _is_maximum(setting: Setting, p: _Points, gap: np.ndarray) -> np.ndarray:
     """Whether the second variation is negative in the directions that couple the units."""
     alpha, half, matrix = p.alpha, 0.5 * setting.mu2_squared, p.matrix
     bend = setting.problem.channel.free_entropy_curvature(gap, setting.power)
-    tau = np.where(p.tilt > 0, p.tilt, 1.0)
-    log_slope = np.where(p.tilt > 0, matrix.log_slope, -1.0)
+    is_tilted = p.tilt > 0
+    tau = np.where(is_tilted, p.tilt, 1.0)
+    log_slope = np.where(is_tilted, matrix.log_slope, -1.0)
     steep = -log_slope / tau  # -mmse'(τ), 1 at τ = 0
-    curvature = setting.table.curvature(np.log(tau), matrix.mmse)
-    steepening = np.where(p.tilt > 0, (curvature / log_slope - 1) / tau, 0.0)
-    # Coefficients of the quadratic form in (δm, δG, δq₂), those with δm or δq₂ times -mmse'(τ).
-    qq = bend * half**2 * steep - 1 / (4 * alpha * matrix.slope_ratio)
-    mm = (-matrix.pull * steepening - 1) / (4 * alpha)
-    mq = 1 / (4 * alpha)
-    # Eliminate δq₂, then compare with the stiffness of the units.
-    mm = mm - mq**2 / qq
-    mg = -mq * bend * half / qq
-    gg = bend - (bend * half) ** 2 * steep / qq
+    ratio = matrix.slope_ratio
+    # δq₂ is eliminated first: its own coefficient is (k - 1)/(4α (-mmse'(τ + q̂₂))).
+    k = 4 * alpha * bend * half**2 * ratio * steep
+    steepening = setting.table.steepening(tau) if is_tilted.any() else np.zeros(tau.shape)
+    by_tau, _ = pull_slopes(setting, matrix, tau, p.hat, steepening)
+    mm = np.where(is_tilted, setting.gamma * by_tau / (-4 * alpha * log_slope), 0.0)
+    mm = mm + bend * (half * ratio) ** 2 / (1 - k)
+    mg = bend * half * ratio / (1 - k)
+    gg = bend / (1 - k)
     scale = 2 * alpha / setting.gamma
+    if p.stiffness is not None and p.levers is not None:
+        # A class of finite weight may sit where it is not stiff, held by the others' response.
+        form = np.stack([np.stack([mm, mg], -1), np.stack([mg, gg], -1)], -1)
+        hessian = scale[:, None, None] * (p.levers @ form @ np.swapaxes(p.levers, 1, 2))
+        hessian -= p.stiffness[:, :, None] * np.eye(p.stiffness.shape[1])
+        return (k < 1) & (np.linalg.eigvalsh(hessian)[:, -1] < 0)
     n_mm = 2 * scale * p.averages.learnt_slopes[0]
     n_mg = scale * p.averages.learnt_slopes[1]
     n_gg = -scale * p.averages.kernel_gap_slopes[1]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # Where -mmse' underflows (weights learnt exponentially well) so does the stiffness' inverse.
-        mm = np.where(n_mm > 0, mm / steep, 0.0)
-        trace = n_mm * mm + 2 * n_mg * mg + n_gg * gg
-        determinant = (n_mm * n_gg - n_mg**2) * (mm * gg - mg**2)
-        largest = 0.5 * (trace + np.sqrt(np.maximum(trace**2 - 4 * determinant, 0.0)))
-    return (qq < 0) & ~(largest >= 1)
+    trace = n_mm * mm + 2 * n_mg * mg + n_gg * gg
+    determinant = (n_mm * n_gg - n_mg**2) * (mm * gg - mg**2)
+    largest = 0.5 * (trace + np.sqrt(np.maximum(trace**2 - 4 * determinant, 0.0)))
+    return (k < 1) & (largest < 1)

@@ -83,7 +83,7 @@ def _equations(
         ],
         axis=1,
     )
-    pull_by_tau, pull_by_coupling = pull_slopes(setting, matrix, z[:, 0], tau, hat)
+    pull_by_tau, pull_by_coupling = pull_slopes(setting, matrix, tau, hat)
     learnt_by = (
         a.learnt_slopes[0] * pull_by_tau,
         a.learnt_slopes[0] * pull_by_coupling + a.learnt_slopes[1] * coupling,

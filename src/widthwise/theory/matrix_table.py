@@ -105,6 +105,14 @@ class MatrixTable:
             slope_ratio=np.where(is_huge, share**2, slope[1] / safe),
         )
 
+    def steepening(self, snr: np.ndarray) -> np.ndarray:
+        """d ln(-mmse')/d ln η from exact slopes (central difference of step 3e-3: six digits)."""
+        step = 3e-3
+        ends = self.exact(snr * np.exp(np.array([[step], [-step]])))[2]
+        is_huge = snr > _HUGE
+        rate = np.log(np.where(is_huge, 1.0, ends[0]) / np.where(is_huge, 1.0, ends[1])) / (2 * step)
+        return np.where(is_huge, -2.0, rate)
+
     def odds(self, log_snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """ln((1 - mmse)/mmse) and its first two derivatives in ln η, interpolated."""
         u = np.clip(log_snr, self._u[0], self._u[-1])
@@ -141,10 +149,11 @@ class MatrixTable:
             u = u - (value - log_odds) / slope
         return u
 
-    def curvature(self, log_snr: np.ndarray, mmse: np.ndarray) -> np.ndarray:
-        """d²mmse/d(ln η)², from the interpolated odds L: mmse = 1/(1 + e^L)."""
+    def guess_steepening(self, log_snr: np.ndarray, mmse: np.ndarray, log_slope: np.ndarray) -> np.ndarray:
+        """d ln(-mmse')/d ln η from the interpolated odds L, mmse = 1/(1 + e^L)."""
         _, rate, bend = self.odds(log_snr)
-        return -mmse * (1 - mmse) * (bend - (1 - 2 * mmse) * rate**2)
+        curvature = -mmse * (1 - mmse) * (bend - (1 - 2 * mmse) * rate**2)  # in ln η
+        return curvature / log_slope - 1
 
 
 @lru_cache(maxsize=64)

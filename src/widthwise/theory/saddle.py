@@ -77,13 +77,19 @@ class ClassSolutions:
 
 
 def pull_slopes(
-    setting: Setting, matrix: MatrixPair, log_tau: np.ndarray, tau: np.ndarray, hat: np.ndarray
+    setting: Setting,
+    matrix: MatrixPair,
+    tau: np.ndarray,
+    hat: np.ndarray,
+    steepening: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives of A in ln τ and in ln B."""
-    curvature = setting.table.curvature(log_tau, matrix.mmse)
-    steepening = curvature / matrix.log_slope - 1  # d ln(-mmse')/d ln τ
-    by_tau = -(tau * (1 - matrix.slope_ratio) + matrix.pull * steepening) / setting.gamma
-    return by_tau, hat * matrix.slope_ratio / setting.gamma
+    """Derivatives of A in ln τ and in ln B; ``steepening`` d ln(-mmse')/d ln τ is interpolated if not given."""
+    if steepening is None:
+        steepening = setting.table.guess_steepening(np.log(tau), matrix.mmse, matrix.log_slope)
+    by_tau = -(tau * (1 - matrix.slope_ratio) + matrix.pull * steepening)
+    # For q̂₂ << τ this cancels; there γA = q̂₂ + O(q̂₂²/τ).
+    by_tau = np.where(hat < 1e-3 * tau, hat**2 / tau, by_tau)
+    return by_tau / setting.gamma, hat * matrix.slope_ratio / setting.gamma
 
 
 def solve_universal(setting: Setting, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +166,9 @@ def _class_equations(
     force = pull[:, None] * units.overlap + coupling[:, None] * units.kernel_slope
 
     errors = np.empty((n, m + 2))
-    errors[:, 0] = np.log(np.maximum(learnt, LEAST) / np.maximum(left, LEAST)) - np.log(matrix.recovered / matrix.mmse)
+    errors[:, 0] = np.log(np.maximum(learnt, LEAST) / np.maximum(left, LEAST)) - np.log(
+        matrix.recovered / matrix.mmse
+    )
     errors[:, 1] = np.log(alpha) - z[:, 1] + np.log(2 * first / gamma)
     errors[:, 2:] = z[:, 2:] - np.log(values2 * force)
 
@@ -172,7 +180,7 @@ def _class_equations(
     jacobian[:, 1, 0] = -bend * after * tau
     jacobian[:, 1, 1] = -1 - bend * after * hat
     jacobian[:, 1, 2:] = bend[:, None] * moved * units.kernel_slope
-    pull_by_tau, pull_by_coupling = pull_slopes(setting, matrix, z[:, 0], tau, hat)
+    pull_by_tau, pull_by_coupling = pull_slopes(setting, matrix, tau, hat)
     jacobian[:, 2:, 0] = -pull_by_tau[:, None] * units.overlap / force
     jacobian[:, 2:, 1] = (
         -(pull_by_coupling[:, None] * units.overlap + coupling[:, None] * units.kernel_slope) / force
