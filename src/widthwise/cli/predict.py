@@ -30,7 +30,17 @@ if TYPE_CHECKING:
     from ..problem import Problem
     from ..theory import Solution
 
-__all__ = ["CsvOption", "JsonOption", "PlotOption", "app", "check_figure", "check_format", "phase"]
+__all__ = [
+    "CsvOption",
+    "JsonOption",
+    "PlotOption",
+    "app",
+    "check_figure",
+    "check_format",
+    "phase",
+    "save_figure",
+    "use_no_screen",
+]
 
 # What every row says besides the quantities asked for: where it is and how far to trust it.
 ALWAYS = ("alpha", "branch", "is_equilibrium", "is_stable", "status")
@@ -38,9 +48,6 @@ ALWAYS = ("alpha", "branch", "is_equilibrium", "is_stable", "status")
 ARRAYS = ("readout_values", "readout_weights", "weight_overlap", "weight_overlap_hat")
 
 IN_TABLE = ("excess_error", "bayes_error", "matrix_overlap_centred", "weight_overlap", "mutual_information")
-
-N_READOUTS = 3  # |readouts| shown in a table: the largest of a discrete law
-CONTINUOUS_READOUTS = (2.0, 1.0, 0.5)  # and those nearest to these of a continuous one
 
 N_FIGURE = 120  # values of alpha on a figure, whatever was asked for in the table
 
@@ -172,6 +179,13 @@ def check_figure(name: str) -> None:
         raise BadInput(f"--plot: {name!r} cannot be written; choose another place")
 
 
+def use_no_screen() -> None:
+    """Draw into files only: a command must not ask for a display."""
+    import matplotlib
+
+    matplotlib.use("agg")
+
+
 def save_figure(figure: Any, name: str) -> None:
     """Write a figure and say so; a disk that refuses is a sentence, not a traceback."""
     try:
@@ -192,12 +206,13 @@ def phase(point: Solution) -> str:
 
 def _solve(problem: Problem, alphas: np.ndarray, branch: str) -> list[Solution]:
     from ..theory.solution import Solution
-    from ..theory.solver import _all_solutions, learning_curve
+    from ..theory.solver import learning_curve
+    from ..theory.strands import solutions_along
 
     if branch != "all":
         return list(learning_curve(problem, alphas, branch))
     points: list[Solution] = []
-    for value, found in zip(alphas, _all_solutions(problem, alphas), strict=True):
+    for value, found in zip(alphas, solutions_along(problem, alphas), strict=True):
         points += found or [Solution.missing(problem, float(value), "equilibrium", "did not converge")]
     return points
 
@@ -210,7 +225,9 @@ def _quantities(text: str | None, fields: tuple[str, ...]) -> list[str] | None:
 
 
 def _print_points(problem: Problem, points: list[Solution], quantities: list[str]) -> None:
-    shown = _shown_readouts(points[0].readout_values, problem.readouts.is_discrete)
+    from ..plotting import shown_readouts
+
+    shown = shown_readouts(points[0].readout_values, problem.readouts.is_discrete)
     columns = ["alpha", "branch", "phase"]
     for name in quantities:
         if name in ARRAYS:
@@ -228,20 +245,8 @@ def _print_points(problem: Problem, points: list[Solution], quantities: list[str
     print_table([*columns, "status"] if has_failed else columns, rows, title=repr(problem))
 
 
-def _shown_readouts(values: np.ndarray, is_discrete: bool) -> list[int]:
-    """Indices of the readout values whose overlaps a table shows, largest |v| first (it is even in v)."""
-    size = np.abs(values)
-    if not is_discrete:
-        return [int(np.argmin(np.abs(values - goal))) for goal in CONTINUOUS_READOUTS]
-    order = np.argsort(-size, kind="stable")
-    first = [int(order[0])]
-    for i in order[1:]:
-        if size[first[-1]] - size[i] > 1e-12 * size[first[-1]]:
-            first.append(int(i))
-    return first[:N_READOUTS]
-
-
 def _write_figure(problem: Problem, alphas: np.ndarray, name: str) -> None:
+    use_no_screen()
     from ..plotting import plot_learning_curve
 
     dense = np.linspace(alphas.min(), alphas.max(), N_FIGURE)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from .output import as_csv, as_json, number, print_table, write
-from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure
+from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
 from .problem_options import (
     BadInput,
     GammaOption,
@@ -89,6 +89,7 @@ def spectrum(
         ]
         print_table(["snr", "matrix_mmse", "matrix_information", "bands"], rows, title=repr(denoiser))
     if plot is not None:
+        use_no_screen()
         from ..plotting import plot_spectrum
 
         save_figure(plot_spectrum(None, denoiser, float(values[0])).figure, plot)

@@ -1,0 +1,59 @@
+"""A learning curve with its branches and transitions: a table, and demo/learning_curve.png.
+
+Steep neurons with binary weights: those of large readouts are learnt first and all at once, the
+others later. At each transition two branches exist side by side; the one of higher free entropy is
+the equilibrium (solid), while a learner may be held up on the other (dashed).
+"""
+
+import time
+from pathlib import Path
+
+import numpy as np
+
+import widthwise as ww
+from widthwise.cli.output import number, print_table
+from widthwise.cli.predict import phase, use_no_screen
+from widthwise.plotting import plot_learning_curve
+from widthwise.theory.strands import solutions_along, trace_strands
+
+FOLDER = Path("demo")
+
+problem = ww.Problem(
+    activation="tanh(2*x)", weights="rademacher", readouts="four-point", channel=0.1, gamma=0.5
+)
+alphas = np.linspace(0.05, 6, 120)
+
+
+def main(folder: Path = FOLDER) -> None:
+    start = time.perf_counter()
+    rows = [
+        [
+            f"{point.alpha:g}",
+            point.branch,
+            phase(point),
+            number(point.excess_error),
+            *(number(point.weight_overlap[i]) for i in (-1, -2)),
+            number(point.mutual_information),
+        ]
+        for solutions in solutions_along(problem, [0.25, 0.5, 1, 2, 4, 6])
+        for point in solutions
+        if point.is_stable
+    ]
+    columns = ["alpha", "branch", "phase", "excess_error", "overlap_|v| =_1.342", "overlap_|v| =_0.4472"]
+    print_table([*columns, "mutual_information"], rows, title=repr(problem))
+    print()
+    for change in trace_strands(problem, alphas).changes:
+        kind = "jumps" if change.is_jump else "moves continuously"
+        print(f"at alpha = {change.alpha:.3f} the equilibrium {kind} to another branch")
+
+    use_no_screen()
+    figure = plot_learning_curve(problem, alphas, is_log=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, options in (("learning_curve.png", {"dpi": 200}), ("learning_curve.pdf", {})):
+        figure.savefig(folder / name, **options)
+        print(f"figure written to {folder / name}")
+    print(f"({time.perf_counter() - start:.1f} s)  Next: widthwise predict --help, or edit examples/demo.py.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,346 @@
+"""Figures: errors and overlaps along learning curves, spectra.
+
+Every function draws on the axes it is given (``ax=None`` makes new ones) and returns them. Lines are
+theory: solid at equilibrium, dashed where metastable, dotted where unstable. Global settings of
+Matplotlib are left alone, and it is imported only when something is drawn.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .denoising import MatrixDenoiser
+from .problem import Problem
+from .theory.solution import LearningCurve, Solution
+from .theory.strands import readout_sizes, trace_strands
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "EQUILIBRIUM",
+    "METASTABLE",
+    "UNSTABLE",
+    "activation_color",
+    "plot_error",
+    "plot_learning_curve",
+    "plot_overlaps",
+    "plot_spectrum",
+    "shown_readouts",
+]
+
+EQUILIBRIUM, METASTABLE, UNSTABLE = 0, 1, 2
+_STATE_NAMES = ("equilibrium", "metastable", "unstable")
+_LINES: tuple[dict[str, Any], ...] = (
+    {"linestyle": "-", "linewidth": 1.6},
+    {"linestyle": (0, (4, 1.6)), "linewidth": 1.1},
+    {"linestyle": (0, (1, 1.4)), "linewidth": 1.1},
+)
+
+# Okabe and Ito's palette, which the colour-blind tell apart (its yellow is too light for a line).
+_PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#6A51A3", "#8C510A")
+_COLORS = {
+    "relu": "#0072B2",
+    "tanh": "#D55E00",
+    "sigma3": "#009E73",
+    "sigma1": "#CC79A7",
+    "sigma2": "#E69F00",
+    "elu": "#56B4E9",
+    "erf": "#6A51A3",
+    "gelu": "#8C510A",
+}
+_NEUTRAL = "#444444"
+_CHANGE: dict[str, Any] = {"color": "0.55", "linewidth": 0.6, "zorder": 0}
+_COLUMN = 3.4  # inches, one column of a two-column page
+_FONT: Any = {"font.size": 8.0, "axes.linewidth": 0.6, "legend.fontsize": 7.0}
+
+CONTINUOUS_READOUTS = (2.0, 1.0, 0.5)
+
+
+def activation_color(name: str) -> str:
+    """The colour of an activation, the same in every figure (a formula gets one by its text)."""
+    if name in _COLORS:
+        return _COLORS[name]
+    return _PALETTE[hashlib.sha256(name.encode()).digest()[0] % len(_PALETTE)]
+
+
+def plot_error(
+    ax: Axes | None,
+    curve: LearningCurve,
+    label: str | None = None,
+    *,
+    quantity: str = "excess_error",
+    color: Any = None,
+    is_log: bool = False,
+) -> Axes:
+    """Error against alpha. ``quantity`` may be any scalar field of a solution; NaN leaves a gap."""
+    ax = _axes(ax)
+    color = activation_color(curve.problem.activation.name) if color is None else color
+    _draw(ax, curve, getattr(curve, quantity), color, label)
+    ax.set_xlabel(_LABELS["alpha"])
+    ax.set_ylabel(_LABELS.get(quantity, quantity.replace("_", " ")))
+    if is_log:
+        ax.set_yscale("log")
+    return ax
+
+
+def plot_overlaps(
+    ax: Axes | None,
+    curve: LearningCurve,
+    *,
+    color: Any = None,
+    is_labelled: bool = True,
+    is_zero_drawn: bool = True,
+) -> Axes:
+    """Overlap of the neurons for a few |readouts|, darkest for the largest, and of the matrix (grey).
+
+    ``is_zero_drawn=False`` leaves out the overlaps that are 0 all along.
+    """
+    ax = _axes(ax)
+    base = activation_color(curve.problem.activation.name) if color is None else color
+    values = curve[0].readout_values
+    shown = shown_readouts(values, curve.problem.readouts.is_discrete)
+    overlap = curve.weight_overlap
+    for i, shade in zip(shown, _shades(base, len(shown)), strict=True):
+        if not is_zero_drawn and not np.any(overlap[:, i] > 0):
+            continue
+        label = rf"$\mathcal{{Q}}_W(v)$, $|v| = {abs(values[i]):.3g}$" if is_labelled else None
+        _draw(ax, curve, overlap[:, i], shade, label)
+    label = r"$q_2 - \gamma\bar v^2$" if is_labelled else None
+    if is_zero_drawn or np.any(curve.matrix_overlap_centred > 1e-9):
+        _draw(ax, curve, curve.matrix_overlap_centred, _NEUTRAL, label)
+    ax.set_xlabel(_LABELS["alpha"])
+    ax.set_ylabel("overlap with the teacher")
+    ax.set_ylim(-0.03, 1.03)
+    return ax
+
+
+def plot_learning_curve(
+    problem: Problem, alphas: ArrayLike, *, is_log: bool = False, title: str | None = None
+) -> Figure:
+    """Two panels over alpha: the excess error on every branch, and the overlaps below.
+
+    A thin vertical line marks each alpha at which the equilibrium changes branch. Between the
+    ``alphas`` given, values are added only where solutions appear, vanish or change rank.
+    """
+    import matplotlib.pyplot as plt
+    from matplotlib import rc_context
+
+    curves, changes = trace_strands(problem, alphas)
+    with rc_context(_FONT):
+        figure, (top, bottom) = plt.subplots(
+            2, 1, sharex=True, figsize=(_COLUMN, 1.25 * _COLUMN), layout="constrained", height_ratios=[1.2, 1]
+        )
+        for curve in curves:
+            plot_error(top, curve, is_log=is_log)
+        for i, (state, part) in enumerate(_stable_parts(curves)):
+            # beside the equilibrium, lines on the axis would tell nothing
+            plot_overlaps(bottom, part, is_labelled=i == 0, is_zero_drawn=state == EQUILIBRIUM)
+        top.set_xlabel("")
+        top.set_title(_title(problem) if title is None else title, fontsize=7.5, pad=12 if changes else 6)
+        low, high = np.min(alphas), np.max(alphas)
+        top.set_xlim(low, high)
+        if not is_log:
+            top.set_ylim(bottom=0)
+        for change in changes:
+            for ax in (top, bottom):
+                ax.axvline(change.alpha, **_CHANGE)
+        _label_changes(top, [change.alpha for change in changes], low, high)
+        _legend_of_states(top, {int(s) for c in curves for s in _states(c) if s >= 0}, bool(changes))
+        bottom.legend(frameon=False, loc="best", handlelength=1.6, labelspacing=0.3)
+        for ax in (top, bottom):
+            _tidy(ax)
+    return figure
+
+
+def plot_spectrum(ax: Axes | None, denoiser: MatrixDenoiser, snr: float, *, color: Any = None) -> Axes:
+    """Spectral density of the noisy matrix Y and, on the right axis, the shrinkage ξ of its eigenvalues."""
+    from matplotlib import rc_context
+
+    with rc_context(_FONT):
+        is_new = ax is None
+        ax = _axes(ax, (_COLUMN, 0.72 * _COLUMN))
+        color = _PALETTE[0] if color is None else color
+        y = _eigenvalue_grid(denoiser, snr)
+        density = np.where(np.isfinite(y), denoiser.density(np.nan_to_num(y), snr), np.nan)
+        ax.fill_between(y, density, color=color, alpha=0.25, linewidth=0)
+        ax.plot(y, density, color=color, linewidth=1.4, label="density of eigenvalues")
+        ax.set_xlabel(r"eigenvalue $y$ of $Y = \sqrt{\eta}\,\bar S + Z$")
+        ax.set_ylabel(r"spectral density $\rho(y)$", color=color)
+        ax.set_ylim(bottom=0)
+        twin = ax.twinx()
+        twin.plot(
+            y,
+            np.where(density > 0, denoiser.shrink(np.nan_to_num(y), snr), np.nan),
+            color=_PALETTE[1],
+            lw=1.2,
+        )
+        twin.set_ylabel(r"best estimate $\xi(y)$", color=_PALETTE[1])
+        twin.spines["top"].set_visible(False)
+        ax.spines["top"].set_visible(False)
+        if is_new:
+            law = denoiser.readouts.name
+            ax.set_title(
+                rf"{law} readouts, $\gamma = {denoiser.gamma:g}$, $\eta = {snr:g}$, "
+                rf"$\mathrm{{mmse}} = {denoiser.mmse(snr):.4g}$",
+                fontsize=7.5,
+            )
+    return ax
+
+
+def shown_readouts(values: np.ndarray, is_discrete: bool, n_readouts: int = 3) -> list[int]:
+    """Indices of a few readout values, largest |v| first: overlaps depend on |v| only.
+
+    The largest ones of a discrete law; those nearest to 2, 1 and 0.5 of a continuous one.
+    """
+    if not is_discrete:
+        goals = CONTINUOUS_READOUTS[:n_readouts]
+        return list(dict.fromkeys(int(np.argmin(np.abs(values - goal))) for goal in goals))
+    return readout_sizes(values)[:n_readouts]
+
+
+# --- drawing -------------------------------------------------------------------------------------
+
+_LABELS = {
+    "alpha": r"samples per squared dimension $\alpha = n/d^2$",
+    "excess_error": r"excess error $\varepsilon_\mathrm{opt} - \Delta$",
+    "bayes_error": r"Bayes error $\varepsilon_\mathrm{opt}$",
+    "gibbs_error": r"Gibbs error $\varepsilon_\mathrm{Gibbs}$",
+    "matrix_overlap": r"matrix overlap $q_2$",
+    "matrix_overlap_centred": r"centred matrix overlap $q_2 - \gamma\bar v^2$",
+    "matrix_overlap_hat": r"conjugate matrix overlap $\hat q_2$",
+    "tilt": r"tilt $\tau$",
+    "free_entropy": r"free entropy $f_\mathrm{RS}$",
+    "mutual_information": r"mutual information $I/(kd)$ (nats)",
+}
+
+
+def _axes(ax: Axes | None, size: tuple[float, float] = (_COLUMN, 0.8 * _COLUMN)) -> Axes:
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def _states(curve: Sequence[Solution]) -> np.ndarray:
+    """State of each point, -1 where there is none."""
+    return np.array(
+        [
+            -1
+            if not p.is_converged
+            else EQUILIBRIUM
+            if p.is_equilibrium
+            else METASTABLE
+            if p.is_stable
+            else UNSTABLE
+            for p in curve
+        ]
+    )
+
+
+def _draw(ax: Axes, curve: LearningCurve, y: np.ndarray, color: Any, label: str | None) -> None:
+    """One line for each stretch of one state; a segment is drawn as the weaker of its two ends."""
+    alpha = curve.alpha
+    for start, stop, state in _stretches(_states(curve)):
+        x = slice(start, stop)
+        marker = "." if stop - start == 1 else None
+        ax.plot(alpha[x], y[x], color=color, label=label, marker=marker, **_LINES[state])
+        label = None
+
+
+def _stretches(states: np.ndarray) -> Iterator[tuple[int, int, int]]:
+    """(first, one past the last, state) of the lines to draw through points of given states."""
+    both = np.minimum(states[:-1], states[1:]) >= 0
+    segment = np.where(both, np.maximum(states[:-1], states[1:]), -1)
+    i = 0
+    while i < segment.size:
+        j = i
+        while j < segment.size and segment[j] == segment[i]:
+            j += 1
+        if segment[i] >= 0:
+            yield i, j + 1, int(segment[i])
+        i = j
+    for i in np.nonzero(states >= 0)[0].tolist():  # points without a neighbour
+        if not (i > 0 and segment[i - 1] >= 0) and not (i < segment.size and segment[i] >= 0):
+            yield i, i + 1, int(states[i])
+
+
+def _stable_parts(curves: Sequence[LearningCurve]) -> list[tuple[int, LearningCurve]]:
+    """The stretches that are at equilibrium or metastable; the longest at equilibrium first."""
+    parts = [
+        (state, curve[start:stop])
+        for curve in curves
+        for start, stop, state in _stretches(_states(curve))
+        if state != UNSTABLE
+    ]
+    return sorted(parts, key=lambda item: (item[0], -len(item[1])))
+
+
+def _shades(base: Any, n: int) -> list[Any]:
+    """The colour itself and lighter ones, up to two thirds of the way to white."""
+    from matplotlib.colors import to_rgb
+
+    rgb = np.array(to_rgb(base))
+    return [tuple(rgb + (1 - rgb) * 0.62 * i / max(n - 1, 1)) for i in range(n)]
+
+
+def _legend_of_states(ax: Axes, states: set[int], has_changes: bool) -> None:
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=_NEUTRAL, label=_STATE_NAMES[s], **_LINES[s]) for s in sorted(states)]
+    if has_changes:
+        handles.append(Line2D([], [], label="transition", **_CHANGE))
+    if len(handles) > 1:
+        ax.legend(handles=handles, frameon=False, loc="best", handlelength=2.2, labelspacing=0.3)
+
+
+def _label_changes(ax: Axes, alphas: Sequence[float], low: float, high: float) -> None:
+    """The value of each change above the axes; of two that are close, one to the left, one to the right."""
+    for i, alpha in enumerate(alphas):
+        room = 0.14 * (high - low)
+        is_close_left = i > 0 and alpha - alphas[i - 1] < room
+        is_close_right = i + 1 < len(alphas) and alphas[i + 1] - alpha < room
+        place = {(True, False): "left", (False, True): "right"}.get((is_close_left, is_close_right), "center")
+        ax.annotate(
+            f"{alpha:.3g}",
+            (alpha, 1.0),
+            (0, 2),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha=place,
+            va="bottom",
+            fontsize=6.5,
+            color="0.35",
+        )
+
+
+def _tidy(ax: Axes) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(width=0.6, length=3)
+
+
+def _title(problem: Problem) -> str:
+    noise = getattr(problem.channel, "noise", None)
+    channel = rf"$\Delta = {noise:g}$" if noise is not None else problem.channel.name
+    laws = f"{problem.weights.name} weights, {problem.readouts.name} readouts"
+    return f"{problem.activation.name}, {laws}\n" + rf"$\gamma = {problem.gamma:g}$, {channel}"
+
+
+def _eigenvalue_grid(denoiser: MatrixDenoiser, snr: float) -> np.ndarray:
+    """Points in each band, denser at its ends where the density has a square root; NaN between bands."""
+    bands = denoiser.support(snr)
+    if not np.isfinite(bands[0][0]):  # Gaussian readouts: the part where the density can be seen
+        reach = 2.0
+        while denoiser.density(reach, snr) > 2e-4 and reach < 1e6:
+            reach *= 1.15
+        bands = [(-reach, reach)]
+    unit = 0.5 - 0.5 * np.cos(np.linspace(0, np.pi, 400))
+    pieces = [np.append(low + (high - low) * unit, np.nan) for low, high in bands]
+    return np.concatenate(pieces)[:-1]
