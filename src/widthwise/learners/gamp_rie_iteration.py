@@ -44,11 +44,19 @@ import numpy as np
 from .empirical_shrinkage import Shrinkage
 from .sample_blocks import SampleBlocks
 
-__all__ = ["ChannelOutput", "Design", "GampRieState", "GaussianOutput", "iterate", "ridge_posterior"]
+__all__ = [
+    "MAX_DAMPING",
+    "ChannelOutput",
+    "Design",
+    "GampRieState",
+    "GaussianOutput",
+    "iterate",
+    "ridge_posterior",
+]
 
 # Growth of τ² that is not put down to fluctuations: damping is raised and the best state taken up again.
 _GROWTH = 1.05
-_MAX_DAMPING = 0.97
+MAX_DAMPING = 0.97
 
 
 class Design:
@@ -176,6 +184,7 @@ def iterate(
     linear_power: float | None,
     start: str | np.ndarray = "prior",
     damping: float = 0.0,
+    max_damping: float = MAX_DAMPING,
     max_steps: int = 50,
     rtol: float = 1e-3,
     callback: Callable[[GampRieState], dict[str, float]] | None = None,
@@ -189,7 +198,7 @@ def iterate(
     start : "prior", "spectral" or a d × d array
         The prior mean; one shrinkage of the label-weighted covariance; or a matrix Q̂.
     damping : float
-        Weight of the old iterate, in [0, 1); raised by itself when τ² grows.
+        Weight of the old iterate, in [0, 1); raised by itself when τ² grows, up to ``max_damping``.
     rtol : float
         Converged when the fit changes by less than rtol · τ (root mean square over the samples).
     callback
@@ -233,7 +242,7 @@ def iterate(
             damping = 0.5 * (1 + damping)
             state, residual, fit = replace(best[0]), best[1], best[2]
             tau2 = state.residual_variance
-            if damping > _MAX_DAMPING:
+            if damping > max_damping:
                 state.status = "stalled"
                 break
         elif best is None or tau2 < best[0].residual_variance:

@@ -37,6 +37,8 @@ _N_DENSE = 700
 _N_RIDGE = 60  # steps of expectation maximisation at most
 _CG_RTOL = 1e-4
 _CG_STEPS = 200
+_GROWTH = 1.02
+_MAX_DAMPING = 0.95
 
 
 def iterate_lmmse(
@@ -52,7 +54,8 @@ def iterate_lmmse(
 ) -> GampRieState:
     """The fixed point of the scheme above, as a state of the same kind as GAMP-RIE's.
 
-    ``status`` is "converged", "max_steps", or "ridge" when shrinkage did not settle and the answer is the ridge regression.
+    ``status`` is "converged", "max_steps" or "stalled"; in the last two the answer is the step of least generalised
+    cross-validation error, at worst the ridge regression.
     """
     n, d = design.n_samples, design.n_features
     size = d * (d + 1) // 2
@@ -60,8 +63,6 @@ def iterate_lmmse(
     power_y = max(float(np.var(labels)), 1e-300)
     # Half of the variance to each part and to the noise is nearer than an order of magnitude; the rest is learnt.
     belief = _Belief(0.5 * power_y if noise is None else noise, size / (0.1 * power_y), d / (0.3 * power_y))
-    history: list[dict[str, float]] = []
-
     mean = np.zeros((d, d))
     for _ in range(_N_RIDGE):
         post = model.posterior(belief, mean)
@@ -71,46 +72,72 @@ def iterate_lmmse(
         belief = new
         if change < 0.01:
             break
-    ridge = _state(post, belief, post.matrix, size * post.matrix_variance, "ridge")
-    history.append({"step": 0, "residual_variance": ridge.residual_variance, "variance": ridge.variance})
-
-    state, status = ridge, "max_steps"
+    best = _Step(mean, belief, post, post.cross_validation(belief, size, d, n))
+    history = [_row(0, best, size, 0.0, damping)]
+    here, status = best, "max_steps"
     for step in range(1, max_steps + 1):
-        eta2, gamma2 = 1 / post.matrix_variance, belief.matrix_precision
-        gamma1 = max(eta2 - gamma2, 1e-6 * eta2)
-        noisy = (eta2 * post.matrix - gamma2 * mean) / gamma1
-        values, basis = np.linalg.eigh(noisy)
-        shrunk = shrinkage(values, math.sqrt(d / (2 * gamma1)))
-        matrix = (basis * shrunk.values) @ basis.T
-        # The shrinkage must leave some variance and remove some, or the next Gaussian has none.
-        ratio = min(max(shrunk.divergence / size, 1e-3), 1 - 1e-3)
-        eta1 = gamma1 / ratio
-        target = (eta1 * matrix - gamma1 * noisy) / (eta1 - gamma1)
-        mean = damping * mean + (1 - damping) * target
-        new = belief.updated(post, size, d, n, is_noise_known=noise is not None)
-        new.matrix_precision = belief.matrix_precision**damping * (eta1 - gamma1) ** (1 - damping)
-        belief = new
-        old, post = post, model.posterior(belief, mean)
-        moved = post.fit - old.fit
-        change = math.sqrt(float(np.mean(moved**2)) / max(belief.noise, 1e-14 * power_y))
-        state = _state(post, belief, matrix, size / eta1, status)
-        history.append(
-            {
-                "step": step,
-                "residual_variance": state.residual_variance,
-                "variance": state.variance,
-                "change": change,
-                "damping": damping,
-            }
-        )
-        if not math.isfinite(change):
-            state = ridge
+        target, precision = _shrunk_prior(here, shrinkage)
+        mean = damping * here.mean + (1 - damping) * target
+        belief = here.belief.updated(here.post, size, d, n, is_noise_known=noise is not None)
+        belief.matrix_precision = here.belief.matrix_precision**damping * precision ** (1 - damping)
+        post = model.posterior(belief, mean)
+        new = _Step(mean, belief, post, post.cross_validation(belief, size, d, n))
+        change = math.sqrt(float(np.mean((post.fit - here.post.fit) ** 2)) / max(new.score, 1e-14 * power_y))
+        history.append(_row(step, new, size, change, damping))
+        if change < rtol * (1 - damping) and new.score < _GROWTH * best.score:
+            here, status = new, "converged"
             break
-        if change < rtol:
-            state.status = "converged"
-            break
+        if new.score < _GROWTH * best.score:
+            here = new
+            best = new if new.score < best.score else best
+        else:
+            damping = 0.5 * (1 + damping)
+            here = best
+            if damping > _MAX_DAMPING:
+                status = "stalled"
+                break
+    here = here if status == "converged" else best
+    state = GampRieState(here.post.matrix, here.post.vector, here.post.intercept, status=status)
+    state.matrix_error, state.vector_error = size * here.post.matrix_variance, d * here.post.vector_variance
+    state.residual_variance = here.belief.noise + state.variance
     state.n_steps, state.history = len(history) - 1, history
     return state
+
+
+@dataclass
+class _Step:
+    """A Gaussian prior for Q, what else is believed, and the posterior that follows."""
+
+    mean: np.ndarray
+    belief: _Belief
+    post: _Posterior
+    score: float
+
+
+def _shrunk_prior(here: _Step, shrinkage: Shrinkage) -> tuple[np.ndarray, float]:
+    """Mean and precision of the Gaussian that stands for the spectral prior in the next regression."""
+    d = len(here.mean)
+    eta2, gamma2 = 1 / here.post.matrix_variance, here.belief.matrix_precision
+    gamma1 = max(eta2 - gamma2, 1e-6 * eta2)
+    noisy = (eta2 * here.post.matrix - gamma2 * here.mean) / gamma1
+    values, basis = np.linalg.eigh(noisy)
+    shrunk = shrinkage(values, math.sqrt(d / (2 * gamma1)))
+    # Shrinkage must leave some variance and remove some, or the Gaussian that stands for it has none.
+    ratio = min(max(2 * shrunk.divergence / (d * (d + 1)), 1e-3), 1 - 1e-3)
+    eta1 = gamma1 / ratio
+    target = (basis * (eta1 * shrunk.values - gamma1 * values)) @ basis.T / (eta1 - gamma1)
+    return target, eta1 - gamma1
+
+
+def _row(step: int, here: _Step, size: int, change: float, damping: float) -> dict[str, float]:
+    variance = 2 * size * here.post.matrix_variance + here.post.vector_variance * len(here.mean)
+    return {
+        "step": step,
+        "residual_variance": here.score,
+        "variance": variance,
+        "change": change,
+        "damping": damping,
+    }
 
 
 @dataclass
@@ -126,7 +153,9 @@ class _Belief:
         n_free = post.n_free(self, size, d)
         noise = self.noise
         if not is_noise_known:
-            noise = max(post.residual_power + self.noise * n_free / n, 1e-12 * (post.residual_power + self.noise))
+            noise = max(
+                post.residual_power + self.noise * n_free / n, 1e-12 * (post.residual_power + self.noise)
+            )
         power = float(np.mean(post.vector**2)) + post.vector_variance
         return _Belief(noise, self.matrix_precision, 1 / max(power, 1e-300))
 
@@ -153,6 +182,12 @@ class _Posterior:
             1 - belief.vector_precision * self.vector_variance
         )
 
+    def cross_validation(self, belief: _Belief, size: int, d: int, n: int) -> float:
+        """Generalised cross-validation: the estimate of the test error that decides between steps."""
+        left = max(1 - self.n_free(belief, size, d) / n, 1e-3)
+        score = self.residual_power / left**2
+        return score if math.isfinite(score) else math.inf
+
 
 class _Regression:
     """Bayesian linear regression on centred features x̃ and x̃x̃ᵀ."""
@@ -168,11 +203,10 @@ class _Regression:
             columns = [self._gram(*self._split(e)) for e in self._basis]
             self._dense = np.array([self._basis @ column for column in columns])
         else:
-            z = rng.standard_normal((self.d, self.d))
-            probe = (z + z.T) / 2 + np.diag((math.sqrt(2) - 2) / 2 * np.diag(z)) * 0
             # Unit variance in every orthonormal coordinate: 1 on the diagonal, 1/2 beside it.
-            off = (z + z.T) / 2
-            probe = off - np.diag(np.diag(off)) + np.diag(np.diag(z))
+            z = rng.standard_normal((self.d, self.d))
+            probe = 0.5 * (z + z.T)
+            probe[np.diag_indices(self.d)] = np.diag(z)
             self._probe = np.concatenate([probe.ravel(), rng.standard_normal(self.d)])
             self._last = np.zeros((2, self.d**2 + self.d))
 
@@ -182,7 +216,9 @@ class _Regression:
         right = self.correlation / belief.noise
         right[: d * d] += belief.matrix_precision * mean.ravel()
         if self.is_dense:
-            weights = np.array([belief.matrix_precision] * (len(self._basis) - d) + [belief.vector_precision] * d)
+            weights = np.array(
+                [belief.matrix_precision] * (len(self._basis) - d) + [belief.vector_precision] * d
+            )
             covariance = np.linalg.inv(self._dense / belief.noise + np.diag(weights))
             solution = self._basis.T @ (covariance @ (self._basis @ right))
             variances = np.diag(covariance)
@@ -194,8 +230,12 @@ class _Regression:
             product = spread * self._probe
             matrix_variance = float(product[: d * d].sum()) / (d * (d + 1) / 2)
             vector_variance = float(product[d * d :].sum()) / d
-            matrix_variance = min(max(matrix_variance, 1e-12 / belief.matrix_precision), 1 / belief.matrix_precision)
-            vector_variance = min(max(vector_variance, 1e-12 / belief.vector_precision), 1 / belief.vector_precision)
+            matrix_variance = min(
+                max(matrix_variance, 1e-12 / belief.matrix_precision), 1 / belief.matrix_precision
+            )
+            vector_variance = min(
+                max(vector_variance, 1e-12 / belief.vector_precision), 1 / belief.vector_precision
+            )
         matrix, vector = self._split(solution)
         matrix = 0.5 * (matrix + matrix.T)
         fit = self.design.outputs(matrix, vector)
@@ -245,11 +285,3 @@ def _symmetric_basis(d: int) -> np.ndarray:
     basis[index, columns * d + rows] = value
     basis[rows.size + np.arange(d), d * d + np.arange(d)] = 1.0
     return basis
-
-
-def _state(post: _Posterior, belief: _Belief, matrix: np.ndarray, error: float, status: str) -> GampRieState:
-    d = len(post.vector)
-    state = GampRieState(matrix, post.vector, post.intercept, status=status)
-    state.matrix_error, state.vector_error = error, d * post.vector_variance
-    state.residual_variance = belief.noise + state.variance
-    return state

@@ -24,7 +24,8 @@ from sklearn.utils.validation import (
 
 from ..denoising import MatrixDenoiser
 from .empirical_shrinkage import EmpiricalShrinkage, KnownLaw, Shrinkage
-from .gamp_rie_iteration import Design, GampRieState, GaussianOutput, iterate
+from .gamp_rie_iteration import MAX_DAMPING, Design, GampRieState, GaussianOutput, iterate
+from .lmmse_rie import iterate_lmmse
 from .sample_blocks import SampleBlocks, is_dask
 
 __all__ = ["GampRieRegressor"]
@@ -52,6 +53,10 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):
     whiten : {"full", "scale", "none"}, default="full"
         Turn the inputs white by their covariance (shrunk towards its diagonal where samples are few), by
         their variances only, or not at all (inputs already of mean 0 and covariance 1).
+    solver : {"auto", "gamp", "lmmse"}, default="auto"
+        Message passing that takes the features for uncorrelated (two matrix products a step; exact for Gaussian inputs), the
+        scheme that solves the regression for the features as they are (tens of products a step), or the
+        second whenever the first does not settle.
     damping : float, default=0.0
         Weight of the old iterate, in [0, 1); raised by itself when the iteration does not settle.
     max_iter : int, default=100
@@ -73,6 +78,8 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):
     n_iter_ : int
     history_ : list of dict
         For each step: ``residual_variance`` (estimate of the test error), ``variance``, ``change``, ``damping``.
+    solver_ : str
+        The solver that gave the answer.
     status_ : str
         "converged", "max_steps" or "stalled".
     """
@@ -86,6 +93,7 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):
         scale: float | None = None,
         noise: float | None = None,
         whiten: str = "full",
+        solver: str = "auto",
         damping: float = 0.0,
         max_iter: int = 100,
         tol: float = 1e-3,
@@ -96,6 +104,7 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):
         self.scale = scale
         self.noise = noise
         self.whiten = whiten
+        self.solver = solver
         self.damping = damping
         self.max_iter = max_iter
         self.tol = tol
@@ -117,7 +126,7 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):
         self.mean_ = np.zeros(blocks.n_features) if blocks.centre is None else blocks.centre
         self.coef_, self.quadratic_ = vector, matrix
         self.intercept_ = state.intercept - float(np.trace(state.matrix))
-        self.excess_error_ = state.variance
+        self.excess_error_ = state.variance if math.isfinite(state.variance) else math.nan
         self.noise_ = (
             max(state.residual_variance - state.variance, 0.0) if self.noise is None else float(self.noise)
         )
@@ -160,17 +169,37 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):
         d = design.n_features
         output = GaussianOutput(self.noise)
         if d == 0:  # constant inputs: nothing to learn but the mean
+            self.solver_ = "gamp"
             power = float(np.var(y))
             return GampRieState(
                 np.zeros((0, 0)), np.zeros(0), float(y.mean()), residual_variance=power, status="converged"
             )
-        return iterate(
+        if self.solver not in ("auto", "gamp", "lmmse"):
+            raise ValueError(f'solver must be "auto", "gamp" or "lmmse", got {self.solver!r}')
+        shrinkage = self._shrinkage(d)
+        self.solver_ = "gamp"
+        if self.solver != "lmmse":
+            state = iterate(
+                design,
+                y,
+                shrinkage,
+                output,
+                linear_power=None,
+                damping=self.damping,
+                max_steps=self.max_iter,
+                rtol=self.tol,
+                # Left to choose, give up as soon as GAMP overshoots: its assumptions do not hold.
+                max_damping=self.damping if self.solver == "auto" else MAX_DAMPING,
+            )
+            if self.solver == "gamp" or state.status != "stalled":
+                return state
+        self.solver_ = "lmmse"
+        return iterate_lmmse(
             design,
             y,
-            self._shrinkage(d),
-            output,
-            linear_power=None,
-            damping=self.damping,
+            shrinkage,
+            noise=self.noise,
+            damping=max(self.damping, 0.3),
             max_steps=self.max_iter,
             rtol=self.tol,
         )
