@@ -145,8 +145,10 @@ class Curve:
 def bands_in_a(denoiser, snr):
     """The bands of a discrete law in a, cut at 0 (ends to 16 digits do: b vanishes there)."""
     low, high, _, _ = denoiser._band_ends(snr)
-    return [[low_end, 0, high_end] if low_end < 0 < high_end else [low_end, high_end]
-            for low_end, high_end in zip(low.tolist(), high.tolist(), strict=True)]
+    return [
+        [low_end, 0, high_end] if low_end < 0 < high_end else [low_end, high_end]
+        for low_end, high_end in zip(low.tolist(), high.tolist(), strict=True)
+    ]
 
 
 def information_by_chebyshev(density, low, high, n=400):

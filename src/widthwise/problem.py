@@ -76,6 +76,7 @@ class Problem:
 
     def replace(self, **changes: Any) -> Problem:
         """A problem that differs in the given ingredients."""
+        _refuse_unknown(changes)
         return Problem(**{f.name: changes.get(f.name, getattr(self, f.name)) for f in fields(self)})
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,10 +97,7 @@ class Problem:
     @classmethod
     def from_dict(cls, description: dict[str, Any]) -> Problem:
         """The problem of a description made by :meth:`to_dict`."""
-        known = {f.name for f in fields(cls)}
-        unknown = set(description) - known
-        if unknown:
-            raise ValueError(f"a problem has no {sorted(unknown)}; its parts are {sorted(known)}")
+        _refuse_unknown(description)
         return cls(**description)
 
     @cached_property
@@ -118,6 +116,13 @@ class Problem:
         """r_K = μ₁² + μ₂² r₂/2 + g(1), the variance of the network's output."""
         _, mu1, mu2 = self.hermite
         return mu1**2 + 0.5 * mu2**2 * self.matrix_power + float(self.activation.tail_kernel(1.0))
+
+
+def _refuse_unknown(parts: dict[str, Any]) -> None:
+    known = {f.name for f in fields(Problem)}
+    unknown = set(parts) - known
+    if unknown:
+        raise ValueError(f"a problem has no {sorted(unknown)}; its parts are {sorted(known)}")
 
 
 def _activation(spec: Any) -> Activation:

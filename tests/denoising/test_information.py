@@ -1,10 +1,11 @@
 """Mutual information of matrix denoising: its definition, I-MMSE, limits."""
 
 import numpy as np
-import oracles
 import pytest
-from denoising.laws import ASYMMETRIC, CONTINUOUS, DISCRETE
 from scipy.integrate import fixed_quad
+
+import oracles
+from denoising.laws import ASYMMETRIC, CONTINUOUS, DISCRETE
 from widthwise.denoising import MatrixDenoiser
 
 EVERY = DISCRETE | CONTINUOUS

@@ -4,11 +4,12 @@ import math
 import time
 
 import numpy as np
-import oracles
 import pytest
-from denoising.laws import ASYMMETRIC, CONTINUOUS, DISCRETE, WITH_ZERO, touching_snr
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+import oracles
+from denoising.laws import ASYMMETRIC, CONTINUOUS, DISCRETE, WITH_ZERO, touching_snr
 from widthwise.denoising import MatrixDenoiser
 from widthwise.denoising.mmse import mmse_by_both_formulas
 from widthwise.ingredients.readouts import Discrete
@@ -94,7 +95,7 @@ def test_values_of_continuous_laws(law, gamma, snr, mmse):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("row", [0, 2, 6, 10])
+@pytest.mark.parametrize("row", [1, 10])
 def test_the_thirty_digits_themselves(row):
     gamma, snr, mmse, recovered = THIRTY_DIGITS[row]
     curve = oracles.Curve((ASYMMETRIC.values, ASYMMETRIC.probabilities), gamma, snr)
@@ -254,7 +255,9 @@ def test_inverse_refuses_what_no_snr_gives(mmse):
 
 
 @pytest.mark.parametrize(
-    ("law", "low", "high"), [("homogeneous", 0.1, 20.0), (ASYMMETRIC, 1.0, 40.0)], ids=["homogeneous", "asymmetric"]
+    ("law", "low", "high"),
+    [("homogeneous", 0.1, 20.0), (ASYMMETRIC, 1.0, 40.0)],
+    ids=["homogeneous", "asymmetric"],
 )
 def test_where_bands_touch(law, low, high):
     denoiser = MatrixDenoiser(law, 0.3)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+
 from denoising.laws import ASYMMETRIC, DISCRETE, WITH_ZERO
 from widthwise.denoising import MatrixDenoiser
 from widthwise.ingredients.readouts import resolve as law_of
