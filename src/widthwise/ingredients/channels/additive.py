@@ -1,0 +1,258 @@
+r"""Additive noise, y = λ + noise: all depends on the density p_V of the noise plus a Gaussian of variance V.
+
+ψ_out = ∫ p_V ln p_V,  ψ' = ½ ∫ p_V (∂ ln p_V)²,  ψ'' = ½ ∫ p_V (∂² ln p_V)²: single integrals that do not
+depend on the power r nor on the mean of λ.  In every law ``noise`` is a variance.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base import Channel, positive, special
+from .rules import REACH, panels
+from .tables import GapTable
+
+__all__ = ["Additive", "Gaussian", "Laplace", "StudentT"]
+
+
+@dataclass(frozen=True, repr=False)
+class Additive(Channel):
+    """y = λ + noise of the given variance, centred and symmetric."""
+
+    noise: float
+
+    is_additive: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "noise", positive(self.noise, "noise (variance Delta of the labels)"))
+
+    def mean(self, outputs: ArrayLike) -> np.ndarray:
+        return np.asarray(outputs, dtype=float)
+
+    def irreducible_error(self, power: float) -> float:
+        return self.noise
+
+    def bayes_error(self, gap: ArrayLike, power: float) -> np.ndarray:
+        return self.noise + np.asarray(gap, dtype=float)
+
+    def gibbs_error(self, gap: ArrayLike, power: float) -> np.ndarray:
+        return self.noise + 2 * np.asarray(gap, dtype=float)
+
+    def absolute_error(self, gap: ArrayLike) -> np.ndarray:
+        """E|y - ω|, the least mean absolute error (the median of the predictive law is ω)."""
+        gap = np.asarray(gap, dtype=float)
+        rules = [self._rule(float(v)) for v in gap.reshape(-1)]
+        return np.array([np.abs(x) @ w for x, w in rules]).reshape(gap.shape)
+
+    def predictive(self, omega: ArrayLike, gap: float, power: float) -> tuple[np.ndarray, np.ndarray]:
+        omega = np.asarray(omega, dtype=float)
+        x, w = self._rule(gap)
+        return omega[:, None] + x, np.broadcast_to(w, (omega.size, x.size))
+
+    def _rule(self, gap: float) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes x and weights p_V(x) dx, exact for functions that are smooth but at x = 0."""
+        raise NotImplementedError
+
+
+class Gaussian(Additive):
+    """y = λ + √noise z: ``noise`` is the variance Δ of the label noise, > 0."""
+
+    name: ClassVar[str] = "gaussian"
+
+    def log_likelihood(self, labels: Any, outputs: Any, xp: Any = np) -> Any:
+        return -((labels - outputs) ** 2) / (2 * self.noise) - 0.5 * math.log(2 * math.pi * self.noise)
+
+    def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> np.ndarray:
+        outputs = np.asarray(outputs, dtype=float)
+        return outputs + math.sqrt(self.noise) * rng.standard_normal(outputs.shape)
+
+    def output_derivatives(
+        self, labels: ArrayLike, omega: ArrayLike, variance: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray]:
+        total = self.noise + np.asarray(variance, dtype=float)
+        slope = (np.asarray(labels, dtype=float) - np.asarray(omega, dtype=float)) / total
+        return slope, np.broadcast_to(1 / total, slope.shape)
+
+    def free_entropy(self, gap: ArrayLike, power: float) -> np.ndarray:
+        return -0.5 * np.log(2 * math.pi * math.e * (self.noise + np.asarray(gap)))
+
+    def free_entropy_slope(self, gap: ArrayLike, power: float) -> np.ndarray:
+        return 0.5 / (self.noise + np.asarray(gap))
+
+    def free_entropy_curvature(self, gap: ArrayLike, power: float) -> np.ndarray:
+        return 0.5 / (self.noise + np.asarray(gap)) ** 2
+
+    def free_entropy_known(self, power: float) -> float:
+        return -0.5 * math.log(2 * math.pi * math.e * self.noise)
+
+    def _rule(self, gap: float) -> tuple[np.ndarray, np.ndarray]:
+        x, w = panels(np.linspace(-REACH, REACH, 13))
+        return math.sqrt(self.noise + gap) * x, w * np.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
+
+
+class Laplace(Additive):
+    """y = λ + Laplace noise of variance ``noise``, density exp(-|x|/b)/(2b) with b = √(noise/2)."""
+
+    name: ClassVar[str] = "laplace"
+
+    @property
+    def _scale(self) -> float:
+        return math.sqrt(0.5 * self.noise)
+
+    def log_likelihood(self, labels: Any, outputs: Any, xp: Any = np) -> Any:
+        return -xp.abs(labels - outputs) / self._scale - math.log(2 * self._scale)
+
+    def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> np.ndarray:
+        outputs = np.asarray(outputs, dtype=float)
+        return outputs + rng.laplace(scale=self._scale, size=outputs.shape)
+
+    def output_derivatives(
+        self, labels: ArrayLike, omega: ArrayLike, variance: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray]:
+        residual = np.asarray(labels, dtype=float) - np.asarray(omega, dtype=float)
+        _, slope, bend = self._density(np.abs(residual), np.sqrt(np.asarray(variance, dtype=float)))
+        return -np.sign(residual) * slope, -bend
+
+    def free_entropy_known(self, power: float) -> float:
+        return -math.log(2 * math.e * self._scale)
+
+    def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
+        root = np.sqrt(gap)[:, None]
+        x, w = self._panels(root)
+        log_p, slope, bend = self._density(x, root)
+        mass = 2 * w * np.exp(log_p)
+        return np.stack(
+            [
+                np.sum(mass * log_p, axis=1),
+                0.5 * np.sum(mass * slope**2, axis=1),
+                0.5 * np.sum(mass * bend**2, axis=1),
+                self.noise + gap,
+            ]
+        )
+
+    def _rule(self, gap: float) -> tuple[np.ndarray, np.ndarray]:
+        if gap == 0:
+            x, w = panels(self._scale * np.array([0.0, 1, 2, 4, 6, 9, 13, 18, 24, 32, 42]))
+            log_p = -x / self._scale - math.log(2 * self._scale)
+        else:
+            root = np.array([[math.sqrt(gap)]])
+            nodes, weights = self._panels(root)
+            x, w, log_p = nodes[0], weights[0], self._density(nodes, root)[0][0]
+        mass = w * np.exp(log_p)
+        return np.concatenate([-x[::-1], x]), np.concatenate([mass[::-1], mass])
+
+    def _panels(self, root: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes on x > 0, graded both at the width √V of the rounded cusp and at b."""
+        near = root * np.array([0.0, 0.7, 1.5, 2.5, 3.5, 5, 7, REACH])
+        b = self._scale * np.ones_like(root)
+        far = near[:, -1:] + b * np.array([0.5, 1.5, 3, 5, 8, 12, 17, 23, 31, 42])
+        # A cusp much wider than b needs no panels at b inside it: p_V is smooth on the scale √V.
+        return panels(np.concatenate([near, far], axis=1))
+
+    def _density(self, x: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """ln p_V, its slope and its second derivative at x >= 0, root = √V > 0."""
+        functions = special(np)
+        b = self._scale
+        t, ratio = x / root, root / b
+        gauss = -0.5 * t**2
+        # p = (A + B)/(4b), A' = -A/b + 4b N(x; 0, V)/(2b) and B' = B/b - the same: no differences.
+        a = (ratio - t) / math.sqrt(2)
+        log_a = np.where(
+            a < 0,
+            0.5 * ratio**2 - x / b + np.log(functions.erfc(np.minimum(a, 0.0))),
+            gauss + np.log(functions.erfcx(np.maximum(a, 0.0))),
+        )
+        log_b = gauss + np.log(functions.erfcx((ratio + t) / math.sqrt(2)))
+        total = np.logaddexp(log_a, log_b)
+        slope = -np.tanh(0.5 * (log_a - log_b)) / b
+        share = np.exp(gauss - 0.5 * math.log(2 * math.pi) - np.log(root) - total + math.log(4 * b))
+        bend = 1 / np.cosh(np.minimum(0.5 * (log_a - log_b), 350.0)) ** 2 / b**2 - share / b**2
+        return total - math.log(4 * b), slope, bend
+
+
+@dataclass(frozen=True, repr=False)
+class StudentT(Additive):
+    """y = λ + Student-t noise of variance ``noise`` with ``dof`` > 2 degrees of freedom."""
+
+    dof: float
+
+    name: ClassVar[str] = "student-t"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        dof = positive(self.dof, "dof (degrees of freedom)")
+        if not dof > 2:
+            raise ValueError(f"dof must be > 2, for noise is the variance of the labels; got {dof:g}")
+        object.__setattr__(self, "dof", dof)
+
+    @property
+    def _scale(self) -> float:
+        return math.sqrt(self.noise * (self.dof - 2) / self.dof)
+
+    def log_likelihood(self, labels: Any, outputs: Any, xp: Any = np) -> Any:
+        a = 0.5 * (self.dof + 1)
+        constant = math.lgamma(a) - math.lgamma(0.5 * self.dof) - 0.5 * math.log(math.pi * self.dof)
+        square = ((labels - outputs) / self._scale) ** 2 / self.dof
+        return constant - math.log(self._scale) - a * xp.log1p(square)
+
+    def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> np.ndarray:
+        outputs = np.asarray(outputs, dtype=float)
+        return outputs + self._scale * rng.standard_t(self.dof, outputs.shape)
+
+    def free_entropy_known(self, power: float) -> float:
+        digamma = special(np).digamma
+        half = 0.5 * self.dof
+        log_beta = math.lgamma(half) + 0.5 * math.log(math.pi) - math.lgamma(half + 0.5)
+        entropy = (half + 0.5) * (digamma(half + 0.5) - digamma(half)) + 0.5 * math.log(self.dof) + log_beta
+        return -float(entropy) - math.log(self._scale)
+
+    def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
+        return _student_table(self)(gap)
+
+    def _at(self, gap: float) -> np.ndarray:
+        x, w, p, slope, bend = self._density(gap)
+        mass = 2 * w * p
+        log_p = np.log(p)
+        return np.array([mass @ log_p, 0.5 * mass @ slope**2, 0.5 * mass @ bend**2, self.noise + gap])
+
+    def _rule(self, gap: float) -> tuple[np.ndarray, np.ndarray]:
+        x, w, p, _, _ = self._density(gap)
+        return np.concatenate([-x[::-1], x]), np.concatenate([(w * p)[::-1], w * p])
+
+    def _density(self, gap: float) -> tuple[np.ndarray, ...]:
+        """Nodes on x > 0, weights, p_V, (ln p_V)' and (ln p_V)''.
+
+        Student's law is a mixture of Gaussians of variance noise (dof - 2)/(2G), G ~ Gamma(dof/2), and
+        so is p_V.  The tail beyond 1e-17 of the mass is left out; there ln p is a slow logarithm.
+        """
+        shape = 0.5 * self.dof
+        step = min(0.25, 0.5 / math.sqrt(shape))
+        low, high = math.log(shape) - 42 / shape - 3, math.log(shape + 12 * math.sqrt(shape) + 45)
+        log_g = np.arange(low, high, step)
+        log_weight = shape * log_g - np.exp(log_g) - math.lgamma(shape)
+        weight = np.exp(log_weight)
+        weight /= weight.sum()
+        variance = gap + 0.5 * self.noise * (self.dof - 2) * np.exp(-log_g)
+        width = math.sqrt(gap + self._scale**2)
+        # The core (Gaussian where V is large) and the tail meet at a few √V: panels of half a width there.
+        reach = math.asinh(max(10.0 ** (17 / self.dof) * self._scale / width, REACH))
+        x, w = panels(np.linspace(0.0, reach, max(int(5 * reach), 8) + 1))
+        w = width * np.cosh(x) * w
+        x = width * np.sinh(x)
+        z2 = x[:, None] ** 2 / variance
+        part = weight / np.sqrt(2 * math.pi * variance) * np.exp(-0.5 * z2)
+        p = part.sum(axis=1)
+        slope = -x * (part @ (1 / variance)) / p
+        bend = np.sum(part * (z2 - 1) / variance, axis=1) / p - slope**2
+        return x, w, p, slope, bend
+
+
+@lru_cache(maxsize=64)
+def _student_table(channel: StudentT) -> GapTable:
+    return GapTable(channel._at, channel.noise)

@@ -1,0 +1,187 @@
+r"""What every output channel P_out(y | λ) gives to the theory, to the errors and to the learners.
+
+With ω = shift + ξ√q, ξ a standard Gaussian, and V = r - q the *gap*, all follows from the predictive law
+
+.. math:: Z(y; \omega, V) = E_u P_\mathrm{out}(y \mid \omega + u\sqrt V),
+
+through  ψ = E_ξ ∫dy Z ln Z,  ψ' = ½ E_ξ ∫dy Z (∂_ω ln Z)²,  ψ'' = ½ E_ξ ∫dy Z (∂²_ω ln Z)².
+The second is half the Fisher information of a label on λ (Nishimori); the third follows from it by the
+heat equation ∂_q Z = -½ ∂²_ω Z.  Functions take the gap, not q, which keeps digits near perfect learning.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+__all__ = ["Channel", "positive", "set_shift", "special"]
+
+
+class Channel:
+    """An output channel; see the module for the functions it stands for."""
+
+    name: ClassVar[str]
+    is_additive: ClassVar[bool] = False
+    """Whether P_out(y | λ) depends on y - λ only (then the mean of the activation drops out)."""
+
+    shift: float | None = None
+    """Mean μ₀Λ of λ, with Λ = Σv_i/√k; None is 0, and refused where it has to be stated."""
+
+    labels: tuple[float, ...] | None = None
+    """The labels if there are finitely many, else None."""
+
+    breaks: tuple[float, ...] = ()
+    """Values of λ at which P_out(y | λ) is not smooth."""
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """What :func:`resolve` turns back into this channel."""
+        fields = {key: value for key, value in vars(self).items() if key != "shift" or value is not None}
+        return {"kind": self.name, **fields}
+
+    def __repr__(self) -> str:
+        fields = [repr(value) for key, value in vars(self).items() if key != "shift"]
+        if self.shift is not None:
+            fields.append(f"shift={self.shift!r}")
+        return f"channels.{type(self).__name__}({', '.join(fields)})"
+
+    @property
+    def centre(self) -> float:
+        """The mean of λ as a number."""
+        return 0.0 if self.shift is None else self.shift
+
+    # ------------------------------------------------------------------ one label
+
+    def log_likelihood(self, labels: Any, outputs: Any, xp: Any = np) -> Any:
+        """ln P_out(y | λ) elementwise, in the arithmetic of ``xp`` (numpy or jax.numpy)."""
+        raise NotImplementedError
+
+    def check_labels(self, labels: ArrayLike) -> np.ndarray:
+        """The labels as an array, or a ValueError that names one the channel cannot give."""
+        y = np.asarray(labels, dtype=float)
+        bad = ~np.isfinite(y) | ~self._is_possible(y)
+        if np.any(bad):
+            raise ValueError(
+                f"{y[bad].flat[0]:g} is no label of {self!r} ({np.count_nonzero(bad)} of {y.size} labels "
+                f"are outside): labels are {self._label_words()}"
+            )
+        return y
+
+    def _is_possible(self, labels: np.ndarray) -> np.ndarray:
+        return np.isin(labels, self.labels) if self.labels is not None else np.ones(labels.shape, dtype=bool)
+
+    def _label_words(self) -> str:
+        if self.labels is None:
+            return "finite numbers"
+        return " or ".join(f"{label:g}" for label in self.labels)
+
+    def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> np.ndarray:
+        """One label for each output λ."""
+        raise NotImplementedError
+
+    def mean(self, outputs: ArrayLike) -> np.ndarray:
+        """E[y | λ]."""
+        raise NotImplementedError
+
+    def predictive(self, omega: ArrayLike, gap: float, power: float) -> tuple[np.ndarray, np.ndarray]:
+        """The law of a label given ω, as labels and probabilities of shape (ω, labels).
+
+        For continuous labels these are quadrature nodes, and Z times their weights. ``gap`` may
+        be 0, which is P_out itself; ω includes the shift.
+        """
+        raise NotImplementedError
+
+    def output_derivatives(
+        self, labels: ArrayLike, omega: ArrayLike, variance: ArrayLike
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """∂_ω ln Z and -∂²_ω ln Z at each label, for message passing; variance > 0."""
+        y, omega, variance = np.broadcast_arrays(
+            np.asarray(labels, dtype=float), np.asarray(omega, dtype=float), np.asarray(variance, dtype=float)
+        )
+        u = np.linspace(-8.0, 8.0, 161)
+        log_z = self.log_likelihood(y[..., None], omega[..., None] + u * np.sqrt(variance)[..., None])
+        log_w = log_z - 0.5 * u**2
+        weight = np.exp(log_w - np.max(log_w, axis=-1, keepdims=True))
+        weight /= weight.sum(axis=-1, keepdims=True)
+        first = weight @ u
+        second = np.sum(weight * (u - first[..., None]) ** 2, axis=-1)  # posterior variance over V
+        return first / np.sqrt(variance), (1 - second) / variance
+
+    # ------------------------------------------------------------------ what the theory asks for
+
+    def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
+        """ψ, ψ', ψ'' and the mean-square Bayes error at each gap (one axis), of shape (4, n)."""
+        raise NotImplementedError
+
+    def _values(self, which: int, gap: ArrayLike, power: float) -> np.ndarray:
+        gap = np.asarray(gap, dtype=float)
+        if gap.size and not np.all(gap > 0):
+            raise ValueError(f"the gap r - q must be > 0, got {np.min(gap):g}")
+        flat = np.minimum(gap.reshape(-1), power)  # r - q may exceed r by rounding at q = 0
+        return self._evaluate(flat, float(power))[which].reshape(gap.shape)
+
+    def free_entropy(self, gap: ArrayLike, power: float) -> np.ndarray:
+        """ψ_out at q = power - gap."""
+        return self._values(0, gap, power)
+
+    def free_entropy_slope(self, gap: ArrayLike, power: float) -> np.ndarray:
+        """∂ψ_out/∂q >= 0."""
+        return self._values(1, gap, power)
+
+    def free_entropy_curvature(self, gap: ArrayLike, power: float) -> np.ndarray:
+        """∂²ψ_out/∂q² >= 0."""
+        return self._values(2, gap, power)
+
+    def free_entropy_known(self, power: float) -> float:
+        """ψ_out(power; power): minus the entropy of the label given λ."""
+        raise NotImplementedError
+
+    def irreducible_error(self, power: float) -> float:
+        """Mean-square error that is left when λ is known, E Var(y | λ)."""
+        raise NotImplementedError
+
+    def bayes_error(self, gap: ArrayLike, power: float) -> np.ndarray:
+        """Mean-square error of the optimal prediction of a fresh label."""
+        return self._values(3, gap, power)
+
+    def gibbs_error(self, gap: ArrayLike, power: float) -> np.ndarray:
+        """Mean-square error of the prediction E[y | λ] by one draw from the posterior.
+
+        ε_Gibbs - ε_∞ = 2 (ε_opt - ε_∞) for any channel, ε_∞ the irreducible error: with
+        m(ξ) = E[y | ξ] it is E y² - 2E m² + E E[y|λ]², while ε_opt = E y² - E m².
+        """
+        return 2 * self.bayes_error(gap, power) - self.irreducible_error(power)
+
+
+def positive(value: Any, what: str, *, zero: bool = False) -> float:
+    """A finite number > 0, or a ValueError that says what it is and why."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{what} must be a number, got {value!r}") from None
+    if not (math.isfinite(number) and (number > 0 or (zero and number == 0))):
+        raise ValueError(f"{what} must be > 0 and finite; got {number:g}")
+    return number
+
+
+def set_shift(channel: Channel) -> None:
+    """Check the shift of a frozen channel and store it as a float."""
+    if channel.shift is None:
+        return
+    try:
+        shift = float(channel.shift)
+    except (TypeError, ValueError):
+        raise ValueError(f"shift must be a number (mean of the output), got {channel.shift!r}") from None
+    if not math.isfinite(shift):
+        raise ValueError(f"shift must be finite (mean of the output); got {shift:g}")
+    object.__setattr__(channel, "shift", shift)
+
+
+def special(xp: Any) -> Any:
+    """The special functions that go with ``xp``; imported late, for both take long to load."""
+    from importlib import import_module
+
+    return import_module("scipy.special" if xp is np else f"{xp.__name__.split('.')[0]}.scipy.special")
