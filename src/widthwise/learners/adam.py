@@ -114,7 +114,7 @@ class _Adam:
 
         from .jax_model import Data, Model
 
-        model, dtype, n, size = Model(instance), instance.dtype, instance.n, settings["batch_size"]
+        model, dtype, n, size = Model(instance.problem, instance.k, instance.d), instance.dtype, instance.n, settings["batch_size"]
         self._learns_readouts = settings["learn_readouts"]
         optimiser = optax.adam(_rate(settings))
         data = Data.of(instance, weights)

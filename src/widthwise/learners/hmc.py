@@ -7,12 +7,13 @@ adapted by dual averaging during the warm-up and frozen after it. Chains of one 
 from __future__ import annotations
 
 import os
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from ..experiments.instance import Instance
+from ..problem import Problem
 from .loop import checked_counts, run_chain, starting_weights
 from .run import Run
 
@@ -108,62 +109,25 @@ def hmc(
 
 
 class _Hmc:
-    """Chains of HMC in step; the state is (positions with their gradients, step-size adaptations, key)."""
+    """Chains of HMC in step; the state is (positions with their gradients, step-size adaptations, key, time)."""
 
     def __init__(
         self, instance: Instance, weights: np.ndarray, readouts: np.ndarray, settings: dict[str, Any]
     ) -> None:
         import jax
         import jax.numpy as jnp
-        from blackjax.adaptation.step_size import dual_averaging_adaptation
-        from blackjax.mcmc import hmc as fixed_length
-        from blackjax.mcmc import nuts
 
-        from .jax_model import Data, Model
+        from .jax_model import Data
 
-        model = Model(instance, learn_readouts=settings["learn_readouts"])
-        n_chains, dtype = len(weights), instance.dtype
-        adapt_init, adapt_update, adapt_final = dual_averaging_adaptation(settings["target_acceptance"])
-        kernel = nuts.build_kernel() if settings["is_nuts"] else fixed_length.build_kernel()
-        length = {} if settings["is_nuts"] else {"num_integration_steps": settings["n_leapfrog"]}
-        n_unknowns = instance.k * (instance.d + int(settings["learn_readouts"]))
-        unit_mass = jnp.ones(n_unknowns, dtype=dtype)
-
-        def one_step(key, state, step_size, data):
-            return kernel(
-                key, state, partial(model.log_posterior, data=data), step_size, inverse_mass_matrix=unit_mass, **length
-            )
-
-        def iteration(carry, _, data):
-            states, adaptations, key, time = carry
-            key, now = jax.random.split(key)
-            is_warm = time >= settings["n_warmup"]
-            frozen, moving = jax.vmap(adapt_final)(adaptations), jnp.exp(adaptations.log_step_size)
-            steps = jnp.where(is_warm, frozen, moving).astype(dtype)
-            keys = jax.random.split(now, n_chains)
-            states, info = jax.vmap(one_step, in_axes=(0, 0, 0, None))(keys, states, steps, data)
-            updated = jax.vmap(adapt_update)(adaptations, info.acceptance_rate)
-            adaptations = jax.tree.map(lambda new, old: jnp.where(is_warm, old, new), updated, adaptations)
-            return (states, adaptations, key, time + 1), (info.acceptance_rate, steps)
-
-        def block(carry, data, n_iterations):
-            carry, (acceptance, steps) = jax.lax.scan(partial(iteration, data=data), carry, None, n_iterations)
-            return carry, acceptance.mean(axis=0), steps[-1]
-
-        self._block = jax.jit(block, static_argnames="n_iterations")
-        self._model, self._data = model, Data.of(instance, weights)
-        position = model.to_position(weights, readouts)
-        position = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=dtype), position)
-        start = jax.jit(
-            jax.vmap(lambda u, data: fixed_length.init(u, partial(model.log_posterior, data=data)), in_axes=(0, None))
+        how = {name: settings[name] for name in ("n_leapfrog", "target_acceptance", "is_nuts", "learn_readouts")}
+        shape = (len(weights), instance.k, instance.d)
+        self._model, start, self._block = _compiled(instance.problem, shape, instance.dtype, **how)
+        self._data = Data.of(instance, weights)
+        position = self._model.to_position(weights, readouts)
+        position = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=instance.dtype), position)
+        self._carry = start(
+            position, self._data, settings["step_size"], settings["n_warmup"], jax.random.PRNGKey(settings["seed"])
         )
-        states = start(position, self._data)
-        first_step = jnp.full(n_chains, settings["step_size"], dtype=dtype)
-        adaptations = jax.vmap(adapt_init)(first_step)
-        self._carry = (states, adaptations, jax.random.PRNGKey(settings["seed"]), jnp.asarray(0))
-        # Types as they come out of an iteration: a scan takes back only what it gives.
-        shapes = jax.eval_shape(partial(self._block, n_iterations=1), self._carry, self._data)[0]
-        self._carry = jax.tree.map(lambda value, like: jnp.asarray(value, like.dtype), self._carry, shapes)
 
     @property
     def weights(self) -> np.ndarray:
@@ -197,6 +161,66 @@ class _Hmc:
         structure = jax.tree.structure(self._carry)
         leaves = [jnp.asarray(saved[f"state:{i}"]) for i in range(structure.num_leaves)]
         self._carry = jax.tree.unflatten(structure, leaves)
+
+
+@lru_cache(maxsize=16)
+def _compiled(
+    problem: Problem,
+    shape: tuple[int, int, int],
+    dtype: str,
+    *,
+    n_leapfrog: int,
+    target_acceptance: float,
+    is_nuts: bool,
+    learn_readouts: bool,
+) -> tuple[Any, Any, Any]:
+    """Model, function that makes the state, and function that advances it; compiled once for all instances."""
+    import jax
+    import jax.numpy as jnp
+    from blackjax.adaptation.step_size import dual_averaging_adaptation
+    from blackjax.mcmc import hmc as fixed_length
+    from blackjax.mcmc import nuts
+
+    from .jax_model import Model
+
+    n_chains, k, d = shape
+    model = Model(problem, k, d, learn_readouts=learn_readouts)
+    adapt_init, adapt_update, adapt_final = dual_averaging_adaptation(target_acceptance)
+    kernel = nuts.build_kernel() if is_nuts else fixed_length.build_kernel()
+    length = {} if is_nuts else {"num_integration_steps": n_leapfrog}
+    n_unknowns = k * (d + int(learn_readouts))
+
+    def one_step(key, state, step_size, data):
+        density = partial(model.log_posterior, data=data)
+        return kernel(key, state, density, step_size, inverse_mass_matrix=jnp.ones(n_unknowns, dtype), **length)
+
+    def iteration(carry, _, data):
+        states, adaptations, key, n_left = carry
+        key, now = jax.random.split(key)
+        is_warm = n_left <= 0
+        frozen, moving = jax.vmap(adapt_final)(adaptations), jnp.exp(adaptations.log_step_size)
+        steps = jnp.where(is_warm, frozen, moving).astype(dtype)
+        keys = jax.random.split(now, n_chains)
+        states, info = jax.vmap(one_step, in_axes=(0, 0, 0, None))(keys, states, steps, data)
+        updated = jax.vmap(adapt_update)(adaptations, info.acceptance_rate)
+        adaptations = jax.tree.map(
+            lambda new, old: jnp.where(is_warm, old, new).astype(old.dtype), updated, adaptations
+        )
+        return (states, adaptations, key, n_left - 1), (info.acceptance_rate, steps)
+
+    def block(carry, data, n_iterations):
+        carry, (acceptance, steps) = jax.lax.scan(partial(iteration, data=data), carry, None, n_iterations)
+        return carry, acceptance.mean(axis=0), steps[-1]
+
+    def start(position, data, step_size, n_warmup, key):
+        states = jax.vmap(lambda u: fixed_length.init(u, partial(model.log_posterior, data=data)))(position)
+        adaptations = jax.vmap(adapt_init)(jnp.full(n_chains, step_size, dtype))
+        # The average that is frozen after the warm-up begins at the step size given, for runs without a warm-up.
+        adaptations = adaptations._replace(log_step_size_avg=adaptations.log_step_size)
+        adaptations = jax.tree.map(jnp.asarray, adaptations)
+        return states, adaptations, key, jnp.asarray(n_warmup)
+
+    return model, jax.jit(start), jax.jit(block, static_argnames="n_iterations")
 
 
 def _check_problem(instance: Instance, learn_readouts: bool) -> None:

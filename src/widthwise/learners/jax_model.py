@@ -26,6 +26,7 @@ from ..ingredients import readouts as readout_laws
 from ..ingredients import weights as weight_laws
 from ..ingredients.activations import Activation
 from ..ingredients.functions import Node
+from ..problem import Problem
 
 __all__ = ["Data", "Model", "jax_activation", "precision"]
 
@@ -70,9 +71,8 @@ class Model:
     except for uniform laws: w = √3 erf(u/√2) with u standard Gaussian, which has no walls to run into.
     """
 
-    def __init__(self, instance: Instance, *, learn_readouts: bool = False) -> None:
-        problem = instance.problem
-        self.k, self.d = instance.k, instance.d
+    def __init__(self, problem: Problem, k: int, d: int, *, learn_readouts: bool = False) -> None:
+        self.k, self.d = k, d
         self.channel, self.law = problem.channel, problem.weights
         self.learn_readouts = learn_readouts
         self.activation = jax_activation(problem.activation)
