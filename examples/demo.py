@@ -42,12 +42,13 @@ def main(folder: Path = FOLDER) -> None:
     columns = ["alpha", "branch", "phase", "excess_error", "overlap_|v| =_1.342", "overlap_|v| =_0.4472"]
     print_table([*columns, "mutual_information"], rows, title=repr(problem))
     print()
-    for change in trace_strands(problem, alphas).changes:
+    strands = trace_strands(problem, alphas)
+    for change in strands.changes:
         kind = "jumps" if change.is_jump else "moves continuously"
         print(f"at alpha = {change.alpha:.3f} the equilibrium {kind} to another branch")
 
     use_no_screen()
-    figure = plot_learning_curve(problem, alphas, is_log=True)
+    figure = plot_learning_curve(problem, alphas, strands=strands, is_log=True)
     folder.mkdir(parents=True, exist_ok=True)
     for name, options in (("learning_curve.png", {"dpi": 200}), ("learning_curve.pdf", {})):
         figure.savefig(folder / name, **options)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from .denoising import MatrixDenoiser
 from .problem import Problem
 from .theory.solution import LearningCurve, Solution
-from .theory.strands import readout_sizes, trace_strands
+from .theory.strands import Strands, readout_sizes, trace_strands
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -122,17 +122,23 @@ def plot_overlaps(
 
 
 def plot_learning_curve(
-    problem: Problem, alphas: ArrayLike, *, is_log: bool = False, title: str | None = None
+    problem: Problem,
+    alphas: ArrayLike,
+    *,
+    strands: Strands | None = None,
+    is_log: bool = False,
+    title: str | None = None,
 ) -> Figure:
     """Two panels over alpha: the excess error on every branch, and the overlaps below.
 
     A thin vertical line marks each alpha at which the equilibrium changes branch. Between the
-    ``alphas`` given, values are added only where solutions appear, vanish or change rank.
+    ``alphas`` given, values are added only where solutions appear, vanish or change rank. ``strands``
+    may be what :func:`widthwise.theory.strands.trace_strands` gave for them.
     """
     import matplotlib.pyplot as plt
     from matplotlib import rc_context
 
-    curves, changes = trace_strands(problem, alphas)
+    curves, changes = trace_strands(problem, alphas) if strands is None else strands
     with rc_context(_FONT):
         figure, (top, bottom) = plt.subplots(
             2, 1, sharex=True, figsize=(_COLUMN, 1.25 * _COLUMN), layout="constrained", height_ratios=[1.2, 1]

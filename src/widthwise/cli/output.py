@@ -88,17 +88,17 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, title:
 
 
 def number(value: float, digits: int = 5) -> str:
-    """A number for a table; nothing for NaN."""
+    """A number for a table, a dash for NaN."""
     if math.isnan(value):
         return "–"
     size = abs(value)
     if size != 0 and not 1e-4 <= size < 1e5:
         return f"{value:.{digits - 1}e}"
-    return f"{value:.{digits}g}" if size >= 1 else f"{value:.{digits}f}"
+    return f"{value:#.{digits}g}" if size >= 1 else f"{value:.{digits}f}"
 
 
 def spec_text(spec: Any) -> str:
-    """An ingredient as the command line takes it back: a word, a number, or values@probabilities."""
+    """An ingredient as the command line takes it: a word, a number, values@probabilities, name:numbers."""
     if not isinstance(spec, Mapping):
         return _cell(spec)
     if set(spec) == {"kind", "noise"} and spec["kind"] == "gaussian":
@@ -107,6 +107,10 @@ def spec_text(spec: Any) -> str:
         if set(spec) - {"kind"} == {values, "probabilities"}:
             lists = (",".join(map(_cell, spec[name])) for name in (values, "probabilities"))
             return "@".join(lists)
+    parts = {key: value for key, value in spec.items() if key != "kind"}
+    if "kind" in spec and not any(isinstance(value, (list, tuple, Mapping)) for value in parts.values()):
+        words = [_cell(value) if key != "shift" else f"shift={_cell(value)}" for key, value in parts.items()]
+        return ":".join([spec["kind"], *([",".join(words)] if words else [])])
     return json.dumps(_plain(spec))
 
 

@@ -93,8 +93,8 @@ ChannelOption = Annotated[
     typer.Option(
         "--channel",
         metavar="LAW",
-        help="Law P_out of a label given the output, in place of --noise; a number is the variance of "
-        "Gaussian noise.",
+        help="Law P_out of a label given the output, in place of --noise, as widthwise.channels reads it; "
+        "a number is the variance of Gaussian noise.",
         rich_help_panel=_PANEL,
     ),
 ]
@@ -146,7 +146,8 @@ def read_problem(
     sigma = _ask("--activation", activation, activation_text)
     law = _ask("--weights", lambda text: weights.resolve(text, normalise=normalise), weights_text)
     if channel_text is None:
-        channel = _ask("--noise", channels.Gaussian, _number("0.1" if noise_text is None else noise_text))
+        text = "0.1" if noise_text is None else noise_text
+        channel: Any = channels.Gaussian(read_positive("--noise", text, "variance Delta of the label noise"))
     else:
         channel = _ask("--channel", channels.resolve, _number(channel_text))
     gamma = read_positive("--gamma", gamma_text, "hidden units per input, k/d")

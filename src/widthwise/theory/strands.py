@@ -45,13 +45,20 @@ def trace_strands(problem: Problem, alphas: ArrayLike) -> Strands:
     A strand ends where its solution vanishes; there it includes the point that it branches off from
     or merges with, so that a line through it leaves no gap.
     """
-    columns = _refined(problem, np.unique(np.asarray(alphas, dtype=float)))
+    grid = np.unique(np.asarray(alphas, dtype=float))
+    table = dict(zip(grid.tolist(), solutions_along(problem, grid), strict=True))
+    for _ in range(_ROUNDS):
+        columns = [table[alpha] for alpha in sorted(table)]
+        inserted = _inserted(sorted(table), columns, _linked(columns))
+        if not inserted:
+            break
+        table.update(zip(inserted, solutions_along(problem, inserted), strict=True))
+    columns = [table[alpha] for alpha in sorted(table)]
     strands = _linked(columns)
     changes = []
-    owner = {id(point): strand for strand in strands for point in strand.points}
-    best = [column[0] for column in columns if column and id(column[0]) in owner]
+    best = [column[0] for column in columns if column]
     for here, there in zip(best, best[1:], strict=False):
-        if owner[id(here)] is not owner[id(there)]:
+        if not _is_followed(here, there, strands):
             middle = 0.5 * (here.alpha + there.alpha)
             changes.append(Change(middle, _distance(here, there) > 0.5 * _NEAR))
     curves = [LearningCurve(problem, s.points[0].branch, [*s.before, *s.points, *s.after]) for s in strands]
@@ -81,19 +88,28 @@ class _Strand:
         self.after: list[Solution] = []
 
 
-def _refined(problem: Problem, alphas: np.ndarray) -> list[list[Solution]]:
-    """Solutions at each alpha, with values inserted where their number, stability or ranking changes."""
-    table = dict(zip(alphas.tolist(), solutions_along(problem, alphas), strict=True))
-    for _ in range(_ROUNDS):
-        grid = sorted(table)
-        signature = [sorted((_pattern(s), s.is_stable, s.is_equilibrium) for s in table[a]) for a in grid]
-        changes = [i for i in range(len(grid) - 1) if signature[i] != signature[i + 1]][:_N_INTERVALS]
-        new = [np.linspace(grid[i], grid[i + 1], _N_INSERTED + 2)[1:-1] for i in changes]
-        if not new:
-            break
-        inserted = np.concatenate(new)
-        table.update(zip(inserted.tolist(), solutions_along(problem, inserted), strict=True))
-    return [table[a] for a in sorted(table)]
+def _inserted(grid: list[float], columns: list[list[Solution]], strands: list[_Strand]) -> list[float]:
+    """Values of alpha to add where the solutions change in number or stability, or the equilibrium moves."""
+    kinds = [sorted((_pattern(s), s.is_stable) for s in column) for column in columns]
+    new: list[float] = []
+    n_intervals = 0
+    for i in range(len(grid) - 1):
+        here, there = columns[i], columns[i + 1]
+        is_same = kinds[i] == kinds[i + 1]
+        if is_same and (not here or _is_followed(here[0], there[0], strands)):
+            continue
+        n_intervals += 1
+        if n_intervals <= _N_INTERVALS:
+            new += np.linspace(grid[i], grid[i + 1], _N_INSERTED + 2)[1:-1].tolist()
+    return new
+
+
+def _is_followed(here: Solution, there: Solution, strands: list[_Strand]) -> bool:
+    """Whether two solutions belong to one strand."""
+    return any(
+        any(point is here for point in strand.points) and any(point is there for point in strand.points)
+        for strand in strands
+    )
 
 
 def _linked(columns: list[list[Solution]]) -> list[_Strand]:

@@ -1,0 +1,127 @@
+"""The group of commands: overview, version, help, completion, unknown commands."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import widthwise as ww
+from widthwise.cli import main
+from widthwise.cli.app import COMMANDS
+
+
+def test_alone_it_gives_an_overview(capsys):
+    assert main([]) == 0
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert all(f"  {name}" in captured.out for name in COMMANDS)
+    assert len(captured.out.splitlines()) < 24
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"widthwise {ww.__version__}\n"
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)], ids=" ".join)
+def test_help_has_an_example(capsys, command):
+    assert main([*command, "--help"]) == 0
+    assert "Example: widthwise" in capsys.readouterr().out
+
+
+def test_help_gives_meaning_symbol_domain_and_default(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    main(["predict", "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    at = next(i for i, line in enumerate(lines) if "--gamma" in line and "RATIO" in line)
+    assert "Hidden units per input gamma = k/d, > 0." in lines[at]
+    assert "default: 0.5" in lines[at] + lines[at + 1]
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"), [("predct", "did you mean 'predict'"), ("zzz", "choose from predict")]
+)
+def test_unknown_command(capsys, word, sentence):
+    assert main([word]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith(f"error: unknown command {word!r}; ")
+    assert sentence in captured.err
+
+
+def test_unknown_option(capsys):
+    assert main(["--verison"]) == 2
+    assert capsys.readouterr().err.startswith("error: no such option")
+
+
+def test_commands_are_imported_only_when_called():
+    code = (
+        "import sys; from widthwise.cli import main; main(['predict', '--alpha', '1', '--json']); "
+        "print(*[f'widthwise.cli.{m}' in sys.modules for m in ('predict', 'spectrum')], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stderr.splitlines()[-1] == "True False"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="bash")
+def test_shell_completion_offers_commands():
+    environment = os.environ | {
+        "_WIDTHWISE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "widthwise sp",
+        "COMP_CWORD": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "widthwise"], capture_output=True, text=True, timeout=60, env=environment
+    )
+    assert done.stdout.split() == ["spectrum"]
+
+
+# --- spectrum ------------------------------------------------------------------------------------
+
+
+def test_spectrum_json(capsys):
+    assert main(["spectrum", "--readouts", "four-point", "--gamma", "0.3", "--snr", "0,40", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["problem"] == {"readouts": "four-point", "gamma": 0.3}
+    free, point = data["points"]
+    assert (free["matrix_mmse"], free["matrix_information"], free["bands"]) == (1.0, 0.0, [[-2.0, 2.0]])
+    denoiser = ww.denoising.MatrixDenoiser("four-point", 0.3)
+    assert point["matrix_mmse"] == denoiser.mmse(40.0)
+    assert point["matrix_information"] == denoiser.information(40.0)
+    assert point["bands"] == [list(band) for band in denoiser.support(40.0)]
+    assert len(point["bands"]) == 5
+
+
+def test_spectrum_table_csv_and_figure(capsys, tmp_path):
+    assert main(["spectrum", "--snr", "3.7"]) == 0
+    assert "3.7" in capsys.readouterr().out
+    assert main(["spectrum", "--readouts", "gaussian", "--snr", "1:2:2", "--csv"]) == 0
+    header, first, _ = capsys.readouterr().out.splitlines()
+    assert header == "readouts,gamma,version,snr,matrix_mmse,matrix_information,bands"
+    assert first.endswith(",-inf:inf")
+    path = tmp_path / "spectrum.png"
+    assert main(["spectrum", "--snr", "3.7", "--plot", str(path)]) == 0
+    assert path.stat().st_size > 1000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--snr", "-1"], "--snr must be >= 0 (signal-to-noise ratio of the matrix channel); got -1"),
+        (["--snr", "nan"], "--snr must be >= 0 and finite"),
+        (["--snr", "loud"], "--snr takes a number"),
+        (["--gamma", "0"], "--gamma must be > 0"),
+        (["--readouts", "gausian"], "did you mean 'gaussian'"),
+        (["--snr", "1,2", "--plot", "x.png"], "--plot shows one value of --snr; got 2"),
+        (["--snr", "1", "--plot", "/no/such/folder/x.png"], "there is no folder"),
+    ],
+)
+def test_spectrum_bad_input(capsys, arguments, sentence):
+    assert main(["spectrum", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    assert sentence in captured.err
