@@ -32,13 +32,14 @@ def mmse_and_slope(poles: Poles, snr: np.ndarray) -> tuple[np.ndarray, np.ndarra
     is_small = snr < _SMALL_SNR
     if is_small.any():
         c0 = 1 / snr[is_small]
-        # The slope's integrand cancels as 1/η; below 1e-5 its first two terms are better.
-        noise = np.stack([0 * c0, 1e-15 * c0])
+        # The slope's integrand cancels as 1/η; below 1e-5 its first two terms are better and
+        # the quadrature need not resolve it (a relative accuracy of 1 asks for nothing).
+        is_tiny = is_small & (snr < 1e-5 * min(1.0, poles.gamma))
+        noise = np.stack([0 * c0, np.where(is_tiny[is_small], 1.0, 1e-15 * c0)])
         value, derivative = integrate(poles, c0, _recovered_integrands, noise)
         rest[is_small], mmse[is_small] = value, 1 - value
         slope[is_small] = c0 * derivative
         skewness = poles.readouts.third_moment**2 / poles.gamma
-        is_tiny = is_small & (snr < 1e-5 * min(1.0, poles.gamma))
         slope[is_tiny] = -1 + 2 * (1 - skewness) * snr[is_tiny]
     is_large = ~is_small
     if is_large.any():

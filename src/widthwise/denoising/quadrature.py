@@ -138,7 +138,7 @@ def _is_resolved(values: np.ndarray, tolerance: np.ndarray, hidden: np.ndarray) 
     late = np.maximum(c[..., 14], c[..., 15])
     ratio = np.minimum(late / np.maximum(early, 1e-300), 1.0)
     # A panel that holds next to nothing is done, whatever rounding makes of its shape.
-    is_fine = (late * ratio**2 <= tolerance) & (late <= hidden)
+    is_fine = (late * ratio**2 <= tolerance) & (late <= np.maximum(hidden, tolerance))
     return np.all(is_fine | (c[..., 0] + late <= 30 * tolerance), axis=0)
 
 
