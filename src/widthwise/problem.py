@@ -33,6 +33,9 @@ class Problem:
         Hidden units per input k/d, > 0.
 
     Frozen, hashable and checked once, here.
+
+    An activation of mean μ₀ ≠ 0 gives the output a mean μ₀Λ, Λ = Σv_i/√k.  Additive channels do not see
+    it and for centred readouts it is 0; otherwise it must be stated, as ``shift`` of the channel.
     """
 
     activation: Activation
@@ -60,6 +63,29 @@ class Problem:
             raise ValueError(
                 f"activation {self.activation.name!r} is constant: there is nothing to learn; choose another"
             )
+
+        self._require_shift()
+
+    def _require_shift(self) -> None:
+        mean, v = self.hermite[0], self.readouts.mean
+        if self.channel.is_additive or self.channel.shift is not None or abs(mean * v) < 1e-12:
+            return
+        raise ValueError(
+            f"the mean of the output must be stated: activation {self.activation.name!r} has mean {mean:.4g} and "
+            f"the readouts {v:.4g}, so that it is {mean:.4g} Λ with Λ = Σv/√k, and {self.channel!r} depends on "
+            "it; give shift= to the channel (0 if labels are made from the centred output), or take centred "
+            "readouts"
+        )
+
+    def offset(self, readouts: Any) -> float:
+        """What is added to the outputs of a network with these k readouts before the channel acts.
+
+        shift - μ₀Λ, Λ = Σv_i/√k, where the channel states a shift; otherwise 0.
+        """
+        if self.channel.shift is None:
+            return 0.0
+        total = math.fsum(float(v) for v in readouts) / math.sqrt(len(readouts))
+        return self.channel.shift - self.hermite[0] * total
 
     def __repr__(self) -> str:
         spec = self.activation.spec

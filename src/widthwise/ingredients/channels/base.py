@@ -33,6 +33,9 @@ class Channel:
     labels: tuple[float, ...] | None = None
     """The labels if there are finitely many, else None."""
 
+    is_discrete: bool = False
+    """Whether labels are single values and not an interval."""
+
     breaks: tuple[float, ...] = ()
     """Values of λ at which P_out(y | λ) is not smooth."""
 

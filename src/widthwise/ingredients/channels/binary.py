@@ -29,6 +29,7 @@ class _Threshold(Channel):
     noise: float
 
     labels = (-1.0, 1.0)
+    is_discrete = True
 
     def mean(self, outputs: ArrayLike) -> np.ndarray:
         outputs = np.asarray(outputs, dtype=float)
@@ -144,6 +145,7 @@ class Logistic(Integrated):
         set_shift(self)
 
     labels = (-1.0, 1.0)
+    is_discrete = True
 
     def log_likelihood(self, labels: Any, outputs: Any, xp: Any = np) -> Any:
         return -xp.logaddexp(0.0, -self.steepness * labels * outputs)

@@ -31,6 +31,7 @@ class Poisson(Integrated):
     shift: float | None = None
 
     name: ClassVar[str] = "poisson"
+    is_discrete = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", positive(self.rate, "rate (mean count per unit of softplus)"))
@@ -205,6 +206,10 @@ class Custom(Integrated):
     def __repr__(self) -> str:
         where = f"labels={self.labels}" if self.labels is not None else f"support={self.support}"
         return f"channels.Custom({getattr(self.function, '__name__', 'function')}, {where})"
+
+    @property
+    def is_discrete(self) -> bool:  # type: ignore[override]
+        return self.labels is not None
 
     @cached_property
     def _takes_module(self) -> bool:

@@ -144,7 +144,7 @@ class OutputQuadrature:
                 break
         self.edges = edges
         self.narrowest = float(np.min(np.diff(edges)))
-        self._trim_labels(rule)
+        self._trim_labels()
         self.known = self._known()
         self._require_normalised()
 
@@ -180,11 +180,12 @@ class OutputQuadrature:
         w = w * np.exp(-0.5 * (x - self.centre) ** 2 / self.power) / math.sqrt(2 * math.pi * self.power)
         return np.einsum("ij,ijk->ik", w, self._density(x))
 
-    def _trim_labels(self, rule: LabelRule) -> None:
+    def _trim_labels(self) -> None:
         outputs, w = panels(self.edges)
         w = w * np.exp(-0.5 * (outputs - self.centre) ** 2 / self.power)
         mass = (w @ self._density(outputs)) * self.label_weights
-        keep = mass > 1e-22 * mass.sum()
+        per_panel = 16 if self._is_continuous else 1
+        keep = np.repeat(mass.reshape(-1, per_panel).sum(axis=1) > 1e-22 * mass.sum(), per_panel)
         self.labels, self.label_weights = self.labels[keep], self.label_weights[keep]
 
     def _require_normalised(self) -> None:
@@ -389,6 +390,6 @@ def _require_size(channel: Integrated, n_outputs: int, n_labels: int) -> None:
     if max(n_outputs, n_labels) > _MOST_NODES:
         raise ValueError(
             f"{channel!r} would need a grid of {n_outputs} outputs by {n_labels} labels (at most "
-            f"{_MOST_NODES} each): its likelihood varies on too fine a scale, or is not smooth; raise the noise, "
-            "or name the values of the output where it is not smooth as breaks"
+            f"{_MOST_NODES} each): its likelihood varies on too fine a scale, or is not smooth; raise "
+            "the noise, or name the values of the output where it is not smooth as breaks"
         )
