@@ -130,7 +130,7 @@ class _Field:
             return np.array([self.centre]), np.ones(1)
         root = math.sqrt(self.variance)
         low, high = self.centre - REACH * root, self.centre + REACH * root
-        edges = [np.linspace(low, high, 19)]
+        edges: list[np.ndarray] = [np.linspace(low, high, 19)]
         if isinstance(self.channel, Integrated):
             edges.append(quadrature(self.channel, self.power).edges)
         steps = math.sqrt(self.gap) * 0.7 * 1.6 ** np.arange(60)

@@ -104,14 +104,19 @@ class Channel:
         y, omega, variance = np.broadcast_arrays(
             np.asarray(labels, dtype=float), np.asarray(omega, dtype=float), np.asarray(variance, dtype=float)
         )
+        shape = y.shape
+        y, omega, root = y.reshape(-1), omega.reshape(-1), np.sqrt(variance).reshape(-1)
         u = np.linspace(-8.0, 8.0, 161)
-        log_z = self.log_likelihood(y[..., None], omega[..., None] + u * np.sqrt(variance)[..., None])
-        log_w = log_z - 0.5 * u**2
-        weight = np.exp(log_w - np.max(log_w, axis=-1, keepdims=True))
-        weight /= weight.sum(axis=-1, keepdims=True)
-        first = weight @ u
-        second = np.sum(weight * (u - first[..., None]) ** 2, axis=-1)  # posterior variance over V
-        return first / np.sqrt(variance), (1 - second) / variance
+        moments = np.empty((2, y.size))
+        for i in range(0, y.size, 4096):
+            part = slice(i, i + 4096)
+            log_weight = self.log_likelihood(y[part, None], omega[part, None] + root[part, None] * u)
+            log_weight = log_weight - 0.5 * u**2
+            weight = np.exp(log_weight - np.max(log_weight, axis=1, keepdims=True))
+            weight /= weight.sum(axis=1, keepdims=True)
+            mean = weight @ u
+            moments[:, part] = mean, np.sum(weight * (u - mean[:, None]) ** 2, axis=1)
+        return (moments[0] / root).reshape(shape), ((1 - moments[1]) / root**2).reshape(shape)
 
     # ------------------------------------------------------------------ what the theory asks for
 

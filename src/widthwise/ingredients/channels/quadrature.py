@@ -95,8 +95,12 @@ class Integrated(Channel):
             return outputs
         rule = self.label_rule(float(flat.min()), float(flat.max()))
         y, w = refined_labels(self, rule, flat if flat.size < 64 else np.linspace(flat.min(), flat.max(), 64))
-        mass = w * np.exp(self.log_likelihood(y, flat[:, None]))
-        return ((mass @ y) / mass.sum(axis=1)).reshape(outputs.shape)
+        result = np.empty(flat.size)
+        size = max(1, _CHUNK // y.size)
+        for i in range(0, flat.size, size):
+            mass = w * np.exp(self.log_likelihood(y, flat[i : i + size, None]))
+            result[i : i + size] = (mass @ y) / mass.sum(axis=1)
+        return result.reshape(outputs.shape)
 
     def free_entropy_known(self, power: float) -> float:
         return float(quadrature(self, float(power)).known[0])
