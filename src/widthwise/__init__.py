@@ -1,11 +1,24 @@
 """How well a wide two-layer neural network can be learnt, and how far a learner is from that limit."""
 
+from typing import Any
+
 from . import denoising
 from ._version import __version__
 from .ingredients import channels, readouts, weights
 from .ingredients.activations import Activation
 from .problem import Problem
-from .theory import LearningCurve, NotConverged, Solution, learning_curve, solutions, solve
+from .theory import (
+    LearningCurve,
+    NotConverged,
+    Solution,
+    Transition,
+    learning_curve,
+    onset,
+    solutions,
+    solve,
+    trace_branches,
+    transitions,
+)
 
 __all__ = [
     "Activation",
@@ -13,12 +26,27 @@ __all__ = [
     "NotConverged",
     "Problem",
     "Solution",
+    "Transition",
     "__version__",
     "channels",
     "denoising",
     "learning_curve",
+    "onset",
     "readouts",
     "solutions",
     "solve",
+    "trace_branches",
+    "transitions",
     "weights",
 ]
+
+
+def _plot(curve: LearningCurve, ax: Any = None, **options: Any) -> Any:
+    """The error against alpha; see :func:`widthwise.plotting.plot_error`."""
+    from .plotting import plot_error
+
+    return plot_error(ax, curve, **options)
+
+
+# Plotting lies above the theory, so it is the package that gives curves their ``plot``.
+LearningCurve.plot = _plot  # type: ignore[attr-defined]

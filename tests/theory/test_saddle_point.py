@@ -1,5 +1,7 @@
 """Solutions of the saddle-point equations: identities, limits, published values."""
 
+import warnings
+
 import numpy as np
 import pytest
 from potential import rs_potential, saddle_point_residuals
@@ -200,6 +202,26 @@ def test_quadratic_activation_with_gaussian_weights(gamma, prefers):
     assert (universal.matrix_overlap_centred > gamma) == (prefers == "specialised")
     if prefers == "specialised":
         assert ranked[0].free_entropy - universal.free_entropy > 1e-6
+        assert not ranked[0].is_equilibrium
+        with pytest.warns(solver.InexactPotentialWarning, match="exact for a quadratic activation"):
+            answer = ww.solve(problem, 4.0)
+        assert "the RS potential prefers" in answer.note
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            answer = ww.solve(problem, 4.0)
+        assert answer.note == ""
+    # The exact answer is the universal branch, whatever the potential says.
+    assert answer.branch == "universal" and answer.is_equilibrium
+    assert answer.excess_error == universal.excess_error
+
+
+def test_only_the_quadratic_activation_with_gaussian_weights_has_an_exact_answer():
+    for activation, weights in (("x**2", "rademacher"), ("x**2 + 0.1*x**3", "gaussian")):
+        problem = ww.Problem(activation, weights, gamma=0.3)
+        assert solver.exact_reason(problem) == ""
+        assert ww.solve(problem, 4.0).branch == "specialised"
+    assert solver.exact_reason(ww.Problem("x**2 - 3*x")) != ""
 
 
 ROUTES = [

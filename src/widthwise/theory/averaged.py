@@ -14,7 +14,7 @@ from .profiles import ContinuousProfile, DiscreteProfile
 from .roots import decreasing_root, newton_rows
 from .saddle import LEAST, MAX_STEPS, RTOL, ClassSolutions, Setting, pull_slopes
 
-__all__ = ["Profile", "solve_averaged", "trace_averaged"]
+__all__ = ["Profile", "profile_equations", "solve_averaged", "trace_averaged"]
 
 Profile = ContinuousProfile | DiscreteProfile
 
@@ -53,7 +53,7 @@ def solve_averaged(
 ) -> ClassSolutions:
     """Polish solutions (ln τ, ln B) at each α by Newton's method."""
     best, residual = newton_rows(
-        lambda rows, z: _equations(setting, profile, alpha[rows], z),
+        lambda rows, z: profile_equations(setting, profile, alpha[rows], z),
         np.stack([start.log_tilt, start.log_coupling], axis=1),
         rtol=RTOL,
         max_steps=MAX_STEPS,
@@ -61,7 +61,7 @@ def solve_averaged(
     return ClassSolutions(best[:, 0], best[:, 1], np.empty((alpha.size, 0)), residual)
 
 
-def _equations(
+def profile_equations(
     setting: Setting, profile: Profile, alpha: np.ndarray, z: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Moment matching and the strength of the data, and their Jacobian in (ln τ, ln B)."""

@@ -22,7 +22,7 @@ from .roots import decreasing_root
 from .saddle import ClassSolutions, Setting
 from .units import GRID, evaluate_units, unit_table
 
-__all__ = ["Family", "trace_family"]
+__all__ = ["Family", "family_at", "trace_family"]
 
 _CURVE_GRID = GRID[1::3]
 _LOOK_UP = slice(1, None, 2)
@@ -51,6 +51,12 @@ class Family:
         close = np.zeros_like(near, dtype=bool)
         close[:, 1:-1] = (near[:, 1:-1] <= near[:, :-2]) & (near[:, 1:-1] <= near[:, 2:])
         close[:, 0] = near[:, 0] <= near[:, 1]
+        # Where the family is born (x -> 0 at finite α) the curve is flat: start from every decade.
+        if self.log_snr.shape[1]:
+            small = self.log_snr[:, -1] < np.log(1e-2)
+            decade = np.zeros(small.size, dtype=bool)
+            decade[np.unique(np.round(self.log_snr[:, -1] / np.log(10)), return_index=True)[1]] = True
+            close |= (small & decade)[None, :]
         who2, at = np.nonzero(close & (near < 2e-2))
         index = np.concatenate([who, who2])
         guesses = [
@@ -63,20 +69,21 @@ class Family:
 def trace_family(setting: Setting, values2: np.ndarray, weights: np.ndarray, n_learnt: int) -> Family:
     """The family in which the first ``n_learnt`` classes (v² decreasing) are learnt."""
     x = _CURVE_GRID
-    family = _points(setting, values2, weights, n_learnt, x)
+    family = family_at(setting, values2, weights, n_learnt, x)
     turns = np.nonzero(np.diff(np.sign(np.diff(family.log_alpha))))[0] + 1
     if turns.size:
         fine = np.concatenate(
             [np.exp(np.linspace(np.log(x[k - 1]), np.log(x[k + 1]), _N_REFINE)) for k in turns[:12]]
         )
         x = np.unique(np.concatenate([x, fine]))
-        family = _points(setting, values2, weights, n_learnt, x)
+        family = family_at(setting, values2, weights, n_learnt, x)
     return family
 
 
-def _points(
+def family_at(
     setting: Setting, values2: np.ndarray, weights: np.ndarray, n_learnt: int, x: np.ndarray
 ) -> Family:
+    """The family at given x of its last class."""
     problem, gamma, mu2 = setting.problem, setting.gamma, setting.mu2_squared
     own = evaluate_units(problem.activation, problem.weights, x)
     force = x / values2[n_learnt - 1]

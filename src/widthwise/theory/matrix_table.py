@@ -149,11 +149,11 @@ class MatrixTable:
             u = u - (value - log_odds) / slope
         return u
 
-    def guess_steepening(self, log_snr: np.ndarray, mmse: np.ndarray, log_slope: np.ndarray) -> np.ndarray:
+    def guess_steepening(self, log_snr: np.ndarray, at: MatrixPair) -> np.ndarray:
         """d ln(-mmse')/d ln η from the interpolated odds L, mmse = 1/(1 + e^L)."""
         _, rate, bend = self.odds(log_snr)
-        curvature = -mmse * (1 - mmse) * (bend - (1 - 2 * mmse) * rate**2)  # in ln η
-        return curvature / log_slope - 1
+        curvature = -at.mmse * at.recovered * (bend - (1 - 2 * at.mmse) * rate**2)  # in ln η
+        return curvature / at.log_slope - 1
 
 
 @lru_cache(maxsize=64)

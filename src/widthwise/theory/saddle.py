@@ -18,11 +18,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..problem import Problem
+from .factorised import GaussianMatrixTable
 from .matrix_table import MatrixPair, MatrixTable, matrix_table
 from .roots import newton_rows
 from .units import evaluate_units
 
-__all__ = ["ClassSolutions", "Setting", "pull_slopes", "solve_classes", "solve_universal"]
+__all__ = ["ClassSolutions", "Setting", "class_equations", "pull_slopes", "solve_classes", "solve_universal"]
 
 RTOL = 1e-12
 MAX_STEPS = 40
@@ -35,7 +36,7 @@ class Setting:
     """The numbers of a problem that the equations use."""
 
     problem: Problem
-    table: MatrixTable
+    table: MatrixTable | GaussianMatrixTable
     gamma: float
     mu2_squared: float
     power: float
@@ -43,14 +44,14 @@ class Setting:
     """g(1)."""
 
     @classmethod
-    def of(cls, problem: Problem) -> Setting:
+    def of(cls, problem: Problem, theory: str = "main") -> Setting:
         kernel_total = float(problem.activation.tail_kernel(1.0))
         mu2_squared = problem.hermite[2] ** 2
         if mu2_squared < 1e-28 * problem.output_power:
             mu2_squared = 0.0  # rounding of an odd activation's μ₂
         return cls(
             problem,
-            matrix_table(problem.readouts, problem.gamma),
+            matrix_table(problem.readouts, problem.gamma) if theory == "main" else GaussianMatrixTable(),
             problem.gamma,
             mu2_squared,
             problem.output_power,
@@ -85,7 +86,7 @@ def pull_slopes(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives of A in ln τ and in ln B; ``steepening`` d ln(-mmse')/d ln τ is interpolated if not given."""
     if steepening is None:
-        steepening = setting.table.guess_steepening(np.log(tau), matrix.mmse, matrix.log_slope)
+        steepening = setting.table.guess_steepening(np.log(tau), matrix)
     by_tau = -(tau * (1 - matrix.slope_ratio) + matrix.pull * steepening)
     # For q̂₂ << τ this cancels; there γA = q̂₂ + O(q̂₂²/τ).
     by_tau = np.where(hat < 1e-3 * tau, hat**2 / tau, by_tau)
@@ -133,7 +134,7 @@ def solve_classes(
     """
     z = np.concatenate([start.log_tilt[:, None], start.log_coupling[:, None], start.log_snr], axis=1)
     best, residual = newton_rows(
-        lambda rows, z: _class_equations(setting, alpha[rows], values2, weights, unlearnt, z),
+        lambda rows, z: class_equations(setting, alpha[rows], values2, weights, unlearnt, z),
         z,
         rtol=RTOL,
         max_steps=MAX_STEPS,
@@ -141,7 +142,7 @@ def solve_classes(
     return ClassSolutions(best[:, 0], best[:, 1], best[:, 2:], residual)
 
 
-def _class_equations(
+def class_equations(
     setting: Setting,
     alpha: np.ndarray,
     values2: np.ndarray,
@@ -180,7 +181,13 @@ def _class_equations(
     jacobian[:, 1, 0] = -bend * after * tau
     jacobian[:, 1, 1] = -1 - bend * after * hat
     jacobian[:, 1, 2:] = bend[:, None] * moved * units.kernel_slope
-    pull_by_tau, pull_by_coupling = pull_slopes(setting, matrix, tau, hat)
+    steepening = setting.table.guess_steepening(z[:, 0], matrix)
+    # Next to the birth of a class the equations are nearly degenerate: nothing less than the
+    # exact derivative leads Newton's method there.
+    is_new = (np.min(x, axis=1) < 1e-2) & (tau > 1e-6)
+    if is_new.any():
+        steepening[is_new] = setting.table.steepening(tau[is_new])
+    pull_by_tau, pull_by_coupling = pull_slopes(setting, matrix, tau, hat, steepening)
     jacobian[:, 2:, 0] = -pull_by_tau[:, None] * units.overlap / force
     jacobian[:, 2:, 1] = (
         -(pull_by_coupling[:, None] * units.overlap + coupling[:, None] * units.kernel_slope) / force

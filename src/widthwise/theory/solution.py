@@ -72,6 +72,8 @@ class Solution:
     readout_weights: np.ndarray = field(repr=False)
     weight_overlap: np.ndarray
     weight_overlap_hat: np.ndarray = field(repr=False)
+    note: str = field(default="", repr=False)
+    """Why this is the equilibrium where the potential prefers another solution."""
 
     @property
     def is_converged(self) -> bool:
@@ -159,12 +161,6 @@ class LearningCurve(Sequence[Solution]):
         import pandas
 
         return pandas.DataFrame(self.to_dicts())
-
-    def plot(self, ax: Any = None, **options: Any) -> Any:
-        """The error against alpha; see :func:`widthwise.plotting.plot_error`."""
-        from importlib import import_module
-
-        return import_module("widthwise.plotting").plot_error(ax, self, **options)
 
 
 def readout_grid(problem: Problem) -> tuple[np.ndarray, np.ndarray]:

@@ -2,11 +2,13 @@
 
 The families of solutions are traced once for a problem (they do not depend on α), every
 crossing with the asked α is polished by Newton's method on the exact equations, and what is
-left are distinct solutions, ranked by free entropy.
+left are distinct solutions, ranked by free entropy.  ``theory="factorised"`` replaces the
+spectrum in the specialised solutions by independent Gaussian entries (:mod:`factorised`).
 """
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..ingredients.readouts import Discrete
+from ..ingredients.weights import Gaussian
 from ..problem import Problem
 from .assemble import ACCEPTED, assemble_averaged, assemble_classes, assemble_universal
 from .averaged import solve_averaged, trace_averaged
@@ -23,17 +26,40 @@ from .profiles import ContinuousProfile, DiscreteProfile
 from .saddle import Setting, solve_classes, solve_universal
 from .solution import CONVERGED, LearningCurve, Solution
 
-__all__ = ["BRANCHES", "learning_curve", "solutions", "solve"]
+__all__ = [
+    "BRANCHES",
+    "FEW_CLASSES",
+    "all_solutions",
+    "THEORIES",
+    "InexactPotentialWarning",
+    "exact_reason",
+    "family_of",
+    "learning_curve",
+    "profile_of",
+    "readout_classes",
+    "setting_of",
+    "solutions",
+    "solve",
+]
 
 BRANCHES = ("equilibrium", "universal", "specialised")
+THEORIES = ("main", "factorised")
 
 # Up to this many distinct |readouts| every family (the m largest learnt) is traced; beyond, the
 # profile is treated as a whole, each unit at its equilibrium root, as for continuous laws.
 FEW_CLASSES = 6
 
 
-def solve(problem: Problem, alpha: float, branch: str = "equilibrium") -> Solution:
+class InexactPotentialWarning(UserWarning):
+    """The RS potential prefers a solution that is known not to be the equilibrium."""
+
+
+def solve(problem: Problem, alpha: float, branch: str = "equilibrium", *, theory: str = "main") -> Solution:
     """The equilibrium (the maximiser of the RS potential) at α, or the best solution of a branch.
+
+    For a quadratic activation with Gaussian weights the equilibrium is the universal solution,
+    which is exact; where the potential prefers another one an :class:`InexactPotentialWarning`
+    is given, and the reason is in the solution's ``note``.
 
     Parameters
     ----------
@@ -43,6 +69,9 @@ def solve(problem: Problem, alpha: float, branch: str = "equilibrium") -> Soluti
     branch : {"equilibrium", "universal", "specialised"}
         "universal" has every overlap 0; "specialised" is the one of highest free entropy
         among those that have not (preferring stable ones).
+    theory : {"main", "factorised"}
+        "factorised" is the simpler ansatz of the paper's appendix: the same universal branch,
+        specialised solutions that ignore the spectrum, and the larger of the two free entropies.
 
     Returns
     -------
@@ -50,29 +79,52 @@ def solve(problem: Problem, alpha: float, branch: str = "equilibrium") -> Soluti
         Where the branch has no solution the status says so and the numbers are NaN;
         ``solution.require()`` raises ``NotConverged``.
     """
-    alpha = _as_alpha(alpha, scalar=True)
-    return learning_curve(problem, alpha, branch)[0]
+    return _curve(problem, _as_alpha(alpha, scalar=True), branch, theory)[0]
 
 
-def solutions(problem: Problem, alpha: float) -> list[Solution]:
+def solutions(problem: Problem, alpha: float, *, theory: str = "main") -> list[Solution]:
     """Every solution found at α, highest free entropy first, stable or not."""
-    return _all_solutions(problem, _as_alpha(alpha, scalar=True))[0]
+    return all_solutions(problem, _as_alpha(alpha, scalar=True), theory)[0]
 
 
-def learning_curve(problem: Problem, alphas: ArrayLike, branch: str = "equilibrium") -> LearningCurve:
+def learning_curve(
+    problem: Problem, alphas: ArrayLike, branch: str = "equilibrium", *, theory: str = "main"
+) -> LearningCurve:
     """Solutions along α on one branch; see :func:`solve`. The whole curve is one batch."""
+    return _curve(problem, _as_alpha(alphas), branch, theory)
+
+
+def _curve(problem: Problem, alpha: np.ndarray, branch: str, theory: str) -> LearningCurve:
     if branch not in BRANCHES:
         raise ValueError(f"unknown branch {branch!r}; choose from {', '.join(BRANCHES)}")
-    alpha = _as_alpha(alphas)
-    ranked = _all_solutions(problem, alpha)
+    ranked = all_solutions(problem, alpha, theory)
+    if branch == "equilibrium" and any(at and not at[0].is_equilibrium for at in ranked):
+        warnings.warn(exact_reason(problem), InexactPotentialWarning, stacklevel=3)
     return LearningCurve(
         problem, branch, [_pick(problem, a, at, branch) for a, at in zip(alpha, ranked, strict=True)]
     )
 
 
+def exact_reason(problem: Problem) -> str:
+    """Why the universal solution is the exact answer whatever the potential prefers; empty if it is not.
+
+    Labels of a quadratic network depend on WᵀDᵥW alone, and Gaussian weights are invariant under
+    rotations of the units of equal readout: a symmetry with an entropy of order d², which
+    forbids that single units are learnt (App. of arXiv:2505.24849 and references there).
+    """
+    is_quadratic = problem.hermite[2] != 0 and float(problem.activation.tail_kernel(1.0)) == 0
+    if not (is_quadratic and isinstance(problem.weights, Gaussian)):
+        return ""
+    return (
+        "the universal solution is exact for a quadratic activation with Gaussian weights and is given as "
+        "the equilibrium, although the RS potential prefers a specialised one; solutions() shows both"
+    )
+
+
 def _pick(problem: Problem, alpha: float, ranked: list[Solution], branch: str) -> Solution:
     if branch == "equilibrium":
-        return ranked[0] if ranked else Solution.missing(problem, alpha, branch, "did not converge")
+        equilibrium = next((s for s in ranked if s.is_equilibrium), None)
+        return equilibrium or Solution.missing(problem, alpha, branch, "did not converge")
     matching = [s for s in ranked if s.branch == branch]
     stable = [s for s in matching if s.is_stable]
     if stable or matching:
@@ -80,12 +132,18 @@ def _pick(problem: Problem, alpha: float, ranked: list[Solution], branch: str) -
     return Solution.missing(problem, alpha, branch, "no such solution")
 
 
-def _all_solutions(problem: Problem, alpha: np.ndarray) -> list[list[Solution]]:
-    """All distinct converged solutions at each α, ranked; the first is marked as equilibrium."""
+def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> list[list[Solution]]:
+    """All distinct converged solutions at each α, ranked, with one marked as equilibrium.
+
+    That is the first, but for problems whose exact answer is known to be the universal one.
+    """
+    if theory not in THEORIES:
+        raise ValueError(f"unknown theory {theory!r}; choose from {', '.join(THEORIES)}")
     at: list[list[Solution]] = [[] for _ in alpha]
     for solution, i in zip(_universal(problem, alpha), range(alpha.size), strict=True):
-        at[i].append(solution)
-    for index, found in _specialised(problem, alpha):
+        # f_uni of the factorised theory has no overlaps of units in which it could be unstable.
+        at[i].append(solution if theory == "main" else replace(solution, is_stable=solution.is_converged))
+    for index, found in _specialised(problem, alpha, theory):
         for i, solution in zip(index, found, strict=True):
             if solution.status == CONVERGED and not any(_same(solution, other) for other in at[i]):
                 at[i].append(solution)
@@ -93,27 +151,30 @@ def _all_solutions(problem: Problem, alpha: np.ndarray) -> list[list[Solution]]:
     for here in at:
         good = sorted((s for s in here if s.status == CONVERGED), key=lambda s: -s.free_entropy)
         if good:
-            good[0] = replace(good[0], is_equilibrium=True)
+            best, note = 0, ""
+            if good[0].branch == "specialised" and (note := exact_reason(problem)):
+                best = next((i for i, s in enumerate(good) if s.branch == "universal"), 0)
+            good[best] = replace(good[best], is_equilibrium=True, note=note)
         ranked.append(good)
     return ranked
 
 
 def _universal(problem: Problem, alpha: np.ndarray) -> list[Solution]:
-    setting = _setting(problem)
+    setting = setting_of(problem)
     log_coupling, residual = solve_universal(setting, alpha)
     return assemble_universal(setting, alpha, log_coupling, residual)
 
 
-def _specialised(problem: Problem, alpha: np.ndarray):
+def _specialised(problem: Problem, alpha: np.ndarray, theory: str):
     """Batches (indices into alpha, solutions), one for each family."""
-    setting = _setting(problem)
+    setting = setting_of(problem, theory)
     if setting.kernel_total == 0 and setting.mu2_squared == 0:
         return  # a linear activation: everything is learnt from n = Θ(d) samples
     classes = readout_classes(problem)
     if classes is not None and classes[0].size <= FEW_CLASSES:
         values2, powers = classes
         for m in range(1, values2.size + 1):
-            index, guesses = _family(problem, m).guesses(alpha)
+            index, guesses = family_of(problem, m, theory).guesses(alpha)
             if index.size == 0:
                 continue
             found = solve_classes(
@@ -125,8 +186,8 @@ def _specialised(problem: Problem, alpha: np.ndarray):
                 assemble_classes(setting, alpha[index][keep], _rows(found, keep), values2, powers),
             )
         return
-    profile = _profile(problem)
-    index, guesses = _family(problem, 0).guesses(alpha)
+    profile = profile_of(problem)
+    index, guesses = family_of(problem, 0, theory).guesses(alpha)
     if index.size:
         found = solve_averaged(setting, profile, alpha[index], guesses)
         keep = _distinct(index, found)
@@ -154,22 +215,25 @@ def readout_classes(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
 
 
 @lru_cache(maxsize=128)
-def _setting(problem: Problem) -> Setting:
-    return Setting.of(problem)
+def setting_of(problem: Problem, theory: str = "main") -> Setting:
+    """The numbers of a problem, and its matrix table; made once."""
+    return Setting.of(problem, theory)
 
 
 @lru_cache(maxsize=128)
-def _family(problem: Problem, n_learnt: int) -> Family:
-    setting = _setting(problem)
+def family_of(problem: Problem, n_learnt: int, theory: str = "main") -> Family:
+    """An approximate family (0: of whole profiles), traced once."""
+    setting = setting_of(problem, theory)
     if n_learnt == 0:
-        return trace_averaged(setting, _profile(problem))
+        return trace_averaged(setting, profile_of(problem))
     classes = readout_classes(problem)
     assert classes is not None
     return trace_family(setting, *classes, n_learnt)
 
 
 @lru_cache(maxsize=32)
-def _profile(problem: Problem) -> ContinuousProfile | DiscreteProfile:
+def profile_of(problem: Problem) -> ContinuousProfile | DiscreteProfile:
+    """Averages over the readouts of a problem taken as a whole."""
     classes = readout_classes(problem)
     if classes is None:
         return ContinuousProfile(problem.activation, problem.weights, problem.readouts)
