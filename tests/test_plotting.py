@@ -209,6 +209,7 @@ def test_learning_curve_has_two_panels_and_marks_the_transitions(strands):
 
 
 def test_learning_curve_with_a_logarithmic_axis():
+    assert "0.2" in plotting.plot_learning_curve(TWO_SIZES, [1.0, 2.0]).axes[0].get_title()
     figure = plotting.plot_learning_curve(TWO_SIZES, [1.0, 2.0], is_log=True, title="mine")
     assert figure.axes[0].get_yscale() == "log"
     assert figure.axes[0].get_title() == "mine"

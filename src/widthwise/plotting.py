@@ -333,10 +333,10 @@ def _tidy(ax: Axes) -> None:
 
 
 def _title(problem: Problem) -> str:
-    noise = getattr(problem.channel, "noise", None)
-    channel = rf"$\Delta = {noise:g}$" if noise is not None else problem.channel.name
+    channel: Any = problem.channel
+    labels = rf"$\Delta = {channel.noise:g}$" if channel.name == "gaussian" else f"{channel.name} labels"
     laws = f"{problem.weights.name} weights, {problem.readouts.name} readouts"
-    return f"{problem.activation.name}, {laws}\n" + rf"$\gamma = {problem.gamma:g}$, {channel}"
+    return f"{problem.activation.name}, {laws}\n" + rf"$\gamma = {problem.gamma:g}$, {labels}"
 
 
 def _eigenvalue_grid(denoiser: MatrixDenoiser, snr: float) -> np.ndarray:

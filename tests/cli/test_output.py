@@ -35,6 +35,10 @@ def test_numbers_in_tables(value, text):
         ({"kind": "probit", "noise": 0.1}, "probit:0.1"),
         ({"kind": "sign", "shift": 0.3}, "sign:shift=0.3"),
         ({"kind": "sign"}, "sign"),
+        (
+            {"kind": "nonlinear", "function": "tanh(2*x)", "noise": 0.1, "flag": False},
+            "nonlinear:tanh(2*x),0.1",
+        ),
     ],
 )
 def test_ingredients_as_text(spec, text):

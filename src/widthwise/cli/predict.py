@@ -240,7 +240,10 @@ def _print_points(problem: Problem, points: list[Solution], quantities: list[str
         row = [f"{point.alpha:.6g}", point.branch, phase(point) if point.is_converged else "–"]
         for name in quantities:
             value = getattr(point, name)
-            row += [number(float(value[i])) for i in shown] if name in ARRAYS else [number(float(value))]
+            if name in ARRAYS:
+                row += [number(float(value[i])) for i in shown]
+            else:
+                row.append(value if isinstance(value, str) else number(float(value)))
         rows.append([*row, point.status] if has_failed else row)
     print_table([*columns, "status"] if has_failed else columns, rows, title=repr(problem))
 

@@ -44,6 +44,7 @@ _REMEDIES = {
     "use weights.Discrete.normalised(...)": "give --normalise",
     ", or pass a callable": "",
     "as a number, or a channel": "as a number",
+    "give shift= to the channel": "add shift=, as in sign:shift=0,",
 }
 
 ActivationOption = Annotated[
@@ -152,7 +153,10 @@ def read_problem(
         channel = _ask("--channel", channels.resolve, _number(channel_text))
     gamma = read_positive("--gamma", gamma_text, "hidden units per input, k/d")
     readout_law = read_readouts(readouts_text, normalise=normalise)
-    return _ask("--activation", lambda sigma: Problem(sigma, law, readout_law, channel, gamma), sigma)
+    try:
+        return Problem(sigma, law, readout_law, channel, gamma)
+    except ValueError as error:  # parts that are good alone but not together
+        complain("--activation" if channel_text is None else "--channel", error)
 
 
 def read_readouts(text: str, *, normalise: bool) -> readouts.Readouts:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ..problem import Problem
 from .solution import LearningCurve, Solution
-from .solver import _all_solutions, _as_alpha
+from .solver import _as_alpha, all_solutions
 
 __all__ = ["Change", "Strands", "readout_sizes", "solutions_along", "trace_strands"]
 
@@ -56,7 +56,7 @@ def trace_strands(problem: Problem, alphas: ArrayLike) -> Strands:
     columns = [table[alpha] for alpha in sorted(table)]
     strands = _linked(columns)
     changes = []
-    best = [column[0] for column in columns if column]
+    best = [_equilibrium(column) for column in columns if column]
     for here, there in zip(best, best[1:], strict=False):
         if not _is_followed(here, there, strands):
             middle = 0.5 * (here.alpha + there.alpha)
@@ -67,7 +67,7 @@ def trace_strands(problem: Problem, alphas: ArrayLike) -> Strands:
 
 def solutions_along(problem: Problem, alphas: ArrayLike) -> list[list[Solution]]:
     """Every solution found at each alpha, highest free entropy first, as one batch."""
-    return _all_solutions(problem, _as_alpha(alphas))
+    return all_solutions(problem, _as_alpha(alphas))
 
 
 def readout_sizes(values: np.ndarray) -> list[int]:
@@ -96,12 +96,17 @@ def _inserted(grid: list[float], columns: list[list[Solution]], strands: list[_S
     for i in range(len(grid) - 1):
         here, there = columns[i], columns[i + 1]
         is_same = kinds[i] == kinds[i + 1]
-        if is_same and (not here or _is_followed(here[0], there[0], strands)):
+        if is_same and (not here or _is_followed(_equilibrium(here), _equilibrium(there), strands)):
             continue
         n_intervals += 1
         if n_intervals <= _N_INTERVALS:
             new += np.linspace(grid[i], grid[i + 1], _N_INSERTED + 2)[1:-1].tolist()
     return new
+
+
+def _equilibrium(column: list[Solution]) -> Solution:
+    """Mostly the first, but not where the potential is known to prefer a wrong one."""
+    return next((point for point in column if point.is_equilibrium), column[0])
 
 
 def _is_followed(here: Solution, there: Solution, strands: list[_Strand]) -> bool:
