@@ -1,0 +1,102 @@
+r"""Few data, n = α₁d: only the linear part of the network is learnt, the rest is noise.
+
+The network is then a linear model with the Gaussian signal S₁ = Wᵀv/√k (Remark on the linear
+data regime).  Its overlap q₁ maximises
+
+.. math:: \psi_\mathrm{out}(q_K) + \tfrac{1}{2\alpha_1}[q_1 + \ln(1 - q_1)], \qquad
+          r_K - q_K = \mu_1^2(1 - q_1) + \tfrac12\mu_2^2 + g(1),
+
+that is q₁ = q̂₁/(1 + q̂₁) and q̂₁ = 2α₁μ₁²ψ_out'(q_K); for Gaussian noise q̂₁ = α₁/(1 + Δ₁ - q₁) with
+Δ₁ = (Δ + ½μ₂² + g(1))/μ₁².  As α₁ → ∞, q₁ → 1 and the error is that of the main theory at α → 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..problem import Problem
+
+__all__ = ["LinearRegime", "solve_linear"]
+
+# ln q̂₁ at which roots are looked for; q₁ = q̂₁/(1 + q̂₁). Gaussian noise has one root, channels that
+# are even in the output have 0 and may have more.
+_LOG_HAT = np.arange(-60.0, 60.0, 0.25)
+_N_HALVINGS = 60
+
+
+@dataclass(frozen=True)
+class LinearRegime:
+    """The optimum at n = α₁d samples; every field is a number, or an array like ``alpha_linear``."""
+
+    problem: Problem
+    alpha_linear: np.ndarray
+    """α₁ = n/d."""
+    linear_overlap: np.ndarray
+    """q₁, between 0 and 1."""
+    linear_overlap_hat: np.ndarray
+    """q̂₁."""
+    excess_error: np.ndarray
+    """μ₁²(1 - q₁) + ½μ₂² + g(1)."""
+    bayes_error: np.ndarray
+    gibbs_error: np.ndarray
+
+
+def solve_linear(problem: Problem, alpha_linear: ArrayLike) -> LinearRegime:
+    """Overlap q₁ and errors at n = α₁d samples, α₁ > 0 (a number or an array)."""
+    given = np.asarray(alpha_linear, dtype=float)
+    bad = ~((given > 0) & np.isfinite(given))
+    if np.any(bad):
+        raise ValueError(
+            f"alpha_linear must be > 0 and finite (samples per dimension, n/d); got {given[bad].flat[0]:g}"
+        )
+    log_hat = np.array([_best_root(problem, float(a)) for a in given.ravel()]).reshape(given.shape)
+    channel, power = problem.channel, problem.output_power
+    gap = _gap(problem, log_hat)
+    hat = np.exp(log_hat)
+    return LinearRegime(
+        problem,
+        given[()],
+        hat / (1 + hat),
+        hat,
+        gap,
+        np.asarray(channel.bayes_error(gap, power))[()],
+        np.asarray(channel.gibbs_error(gap, power))[()],
+    )
+
+
+def _gap(problem: Problem, log_hat: np.ndarray) -> np.ndarray:
+    """r_K - q_K, with 1 - q₁ = 1/(1 + q̂₁)."""
+    _, mu1, mu2 = problem.hermite
+    rest = 0.5 * mu2**2 + float(problem.activation.tail_kernel(1.0))
+    return mu1**2 * np.exp(-np.logaddexp(0, log_hat)) + rest
+
+
+def _best_root(problem: Problem, alpha: float) -> float:
+    """ln q̂₁ of the maximiser; -inf when nothing is learnt."""
+    channel, power, mu1 = problem.channel, problem.output_power, problem.hermite[1]
+    if mu1 == 0:
+        return -np.inf
+
+    def surplus(log_hat: np.ndarray) -> np.ndarray:
+        slope = channel.free_entropy_slope(_gap(problem, log_hat), power)
+        with np.errstate(divide="ignore"):
+            return np.log(np.maximum(2 * alpha * mu1**2 * slope, 0.0)) - log_hat
+
+    def potential(log_hat: np.ndarray) -> np.ndarray:
+        gain = np.exp(log_hat - np.logaddexp(0, log_hat)) - np.logaddexp(0, log_hat)  # q + ln(1 - q)
+        return channel.free_entropy(_gap(problem, log_hat), power) + gain / (2 * alpha)
+
+    values = surplus(_LOG_HAT)
+    at = np.nonzero((values[:-1] > 0) & (values[1:] <= 0))[0]  # maxima of the potential
+    if at.size == 0:
+        return -np.inf
+    low, high = _LOG_HAT[at], _LOG_HAT[at + 1]
+    for _ in range(_N_HALVINGS):
+        middle = 0.5 * (low + high)
+        above = surplus(middle) > 0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    roots = 0.5 * (low + high)
+    return float(roots[np.argmax(potential(roots))])
