@@ -21,15 +21,17 @@ from ..ingredients.weights import Gaussian
 from ..problem import Problem
 from .assemble import ACCEPTED, assemble_averaged, assemble_classes, assemble_universal
 from .averaged import solve_averaged, trace_averaged
+from .exact import ExactFamily
 from .families import Family, trace_family
 from .profiles import ContinuousProfile, DiscreteProfile
-from .saddle import Setting, solve_classes, solve_universal
+from .saddle import ClassSolutions, Setting, solve_classes, solve_universal
 from .solution import CONVERGED, LearningCurve, Solution
 
 __all__ = [
     "BRANCHES",
     "FEW_CLASSES",
     "all_solutions",
+    "exact_families",
     "THEORIES",
     "InexactPotentialWarning",
     "exact_reason",
@@ -149,13 +151,24 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
                 at[i].append(solution)
     ranked = []
     for here in at:
-        good = sorted((s for s in here if s.status == CONVERGED), key=lambda s: -s.free_entropy)
+        good = _rank([s for s in here if s.status == CONVERGED])
         if good:
             best, note = 0, ""
             if good[0].branch == "specialised" and (note := exact_reason(problem)):
                 best = next((i for i, s in enumerate(good) if s.branch == "universal"), 0)
             good[best] = replace(good[best], is_equilibrium=True, note=note)
         ranked.append(good)
+    return ranked
+
+
+def _rank(found: list[Solution]) -> list[Solution]:
+    """Highest free entropy first. Where a branch is born two are equal to rounding: the stable one."""
+    ranked = sorted(found, key=lambda s: -s.free_entropy)
+    for i, s in enumerate(ranked):
+        if ranked[0].free_entropy - s.free_entropy > 1e-13 * (1 + abs(s.free_entropy)):
+            break
+        if s.is_stable:
+            return [s, *ranked[:i], *ranked[i + 1 :]]
     return ranked
 
 
@@ -192,6 +205,32 @@ def _specialised(problem: Problem, alpha: np.ndarray, theory: str):
         found = solve_averaged(setting, profile, alpha[index], guesses)
         keep = _distinct(index, found)
         yield index[keep], assemble_averaged(setting, profile, alpha[index][keep], _rows(found, keep))
+
+
+def _with_folds(problem: Problem, m: int, alpha: np.ndarray, index: np.ndarray, guesses: ClassSolutions):
+    """Add guesses next to folds, where two solutions merge and only exact ones lead to them."""
+    rough = family_of(problem, m).log_alpha
+    turns = np.nonzero(np.diff(np.sign(np.diff(rough))))[0] + 1
+    is_near = np.any(np.abs(np.log(alpha)[:, None] - rough[turns]) < 2.5e-2, axis=1)
+    if not is_near.any():
+        return index, guesses
+    more, extra = exact_families(problem)[m - 1].guesses_near_folds(alpha)
+    both = [np.concatenate([getattr(g, name) for g in (guesses, extra)]) for name in vars(guesses)]
+    return np.concatenate([index, more]), ClassSolutions(*both)
+
+
+@lru_cache(maxsize=64)
+def exact_families(problem: Problem) -> tuple[ExactFamily, ...]:
+    """The families of specialised solutions of a problem, to be solved exactly anywhere."""
+    setting = setting_of(problem)
+    if setting.kernel_total == 0 and setting.mu2_squared == 0:
+        return ()
+    classes = readout_classes(problem)
+    if classes is not None and classes[0].size <= FEW_CLASSES:
+        return tuple(
+            ExactFamily(setting, family_of(problem, m), m, *classes) for m in range(1, classes[0].size + 1)
+        )
+    return (ExactFamily(setting, family_of(problem, 0), profile=profile_of(problem)),)
 
 
 def readout_classes(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:

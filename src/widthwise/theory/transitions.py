@@ -18,9 +18,18 @@ from functools import lru_cache
 import numpy as np
 
 from ..problem import Problem
-from .branches import ExactFamily, exact_families
+from .exact import ExactFamily
+from .roots import decreasing_root
 from .solution import Solution
-from .solver import FEW_CLASSES, all_solutions, profile_of, readout_classes, setting_of, solutions
+from .solver import (
+    FEW_CLASSES,
+    all_solutions,
+    exact_families,
+    profile_of,
+    readout_classes,
+    setting_of,
+    solutions,
+)
 
 __all__ = ["Transition", "TransitionList", "onset", "onset_criterion", "transitions"]
 
@@ -95,7 +104,9 @@ def onset(problem: Problem, largest: float | None = None) -> float:
     return float(setting.alpha_of(coupling, gap)[0])
 
 
-def transitions(problem: Problem, alpha_max: float = 10.0, *, truncate: float | None = None) -> TransitionList:
+def transitions(
+    problem: Problem, alpha_max: float = 10.0, *, truncate: float | None = None
+) -> TransitionList:
     """All transitions of the equilibrium for 0 < α <= alpha_max, in order.
 
     Parameters
@@ -133,12 +144,9 @@ def _map(problem: Problem) -> _Map:
     families = tuple(exact_families(problem))
     fold_snr, fold_alpha, birth = [], [], []
     for family in families:
-        u = family.grid
-        _, _, slope = family.solve(u)
-        good = np.isfinite(slope)
-        at = family.folds(u[good], slope[good])
+        at, log_alpha, _ = family.turning_points
         fold_snr.append(np.exp(at))
-        fold_alpha.append(np.exp(family.solve(at)[1]) if at.size else np.empty(0))
+        fold_alpha.append(np.exp(log_alpha))
         if family.n_learnt == 1:
             birth.append(onset(problem))
         elif setting_of(problem).mu2_squared == 0:
@@ -242,7 +250,9 @@ def _first_order(
     for v in np.unique(np.round(np.abs(after.readout_values[newly]), 12))[::-1]:
         own = np.isclose(np.abs(after.readout_values), v)
         items.append(
-            Transition(float(v), float(alpha), "first-order", spinodals, float(gains[own].max()), float(error))
+            Transition(
+                float(v), float(alpha), "first-order", spinodals, float(gains[own].max()), float(error)
+            )
         )
     return items
 
@@ -280,16 +290,44 @@ def _profile_transitions(
         alpha = _profile_onset(problem, value)
         if alpha > alpha_max:
             break
-        found.append(Transition(value, alpha, "continuous" if setting_of(problem).mu2_squared else "first-order"))
+        found.append(
+            Transition(value, alpha, "continuous" if setting_of(problem).mu2_squared else "first-order")
+        )
     return found
+
+
+def _first_unit(problem: Problem, value: float) -> float:
+    """α at which a vanishing fraction of units, those with |readout| = value, is learnt first.
+
+    The others are still at τ = 0, so that A and B are known functions of one another; the
+    units leave 0 continuously (the criterion of :func:`onset`) or jump, whichever is first.
+    """
+    setting, profile = setting_of(problem), profile_of(problem)
+
+    def couplings(log_coupling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        coupling = np.exp(log_coupling)
+        recovered = setting.table.exact(setting.gamma * setting.mu2_squared * coupling)[1]
+        return np.maximum(recovered / setting.gamma, 1e-280), coupling
+
+    def surplus(log_coupling: np.ndarray) -> np.ndarray:
+        pull, coupling = couplings(log_coupling)
+        levels = profile.level_table(pull, coupling)
+        _, _, jump = profile.jump(levels, pull, coupling)
+        start = np.where(jump > 0, np.minimum(jump, levels[:, 0]), levels[:, 0])
+        return np.log(start) - 2 * math.log(value)
+
+    log_coupling = decreasing_root(surplus, np.array([-40.0]), np.array([40.0]), atol=1e-14)
+    if abs(surplus(log_coupling)[0]) > 1e-8:
+        return math.inf
+    pull, coupling = couplings(log_coupling)
+    gap = setting.output_gap(1 - setting.gamma * pull, np.array([setting.kernel_total]))
+    return float(setting.alpha_of(coupling, gap)[0])
 
 
 def _profile_onset(problem: Problem, value: float) -> float:
     """α at which units with |readout| = value leave 0 along the curve of equilibrium profiles."""
     if value >= problem.readouts.largest or math.isinf(problem.readouts.largest):
-        at_once = onset(problem, value)
-        if math.isfinite(at_once):
-            return at_once
+        return _first_unit(problem, value)
     (family,) = exact_families(problem)
     profile = profile_of(problem)
 
@@ -308,13 +346,9 @@ def _profile_onset(problem: Problem, value: float) -> float:
 
     goal = 2 * math.log(value)
     u = family.grid
-    values, log_alpha = level(u)
+    values, _ = level(u)
     good = np.isfinite(values)
-    if not good.any():
-        return math.inf
-    u, values, log_alpha = u[good], values[good], log_alpha[good]
-    if values[0] <= goal + 1e-9:  # learnt as soon as anything is
-        return float(np.exp(log_alpha[0]))
+    u, values = u[good], values[good]
     below = np.nonzero((values[:-1] > goal) & (values[1:] <= goal))[0]
     if below.size == 0:
         return math.inf

@@ -1,0 +1,181 @@
+r"""Families of solutions as exact curves over a parameter that never turns back.
+
+The parameter is the signal-to-noise ratio x of the family's last class, or the tilt τ for a
+whole profile; α is a dependent variable.  Solving for α at given parameter goes through
+folds as through any other point; folds are the zeros of d ln α/d ln(parameter), from the
+implicit function theorem.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from . import averaged, families, saddle
+from .assemble import ACCEPTED, assemble_averaged, assemble_classes
+from .averaged import Profile
+from .families import Family
+from .roots import newton_rows
+from .saddle import MAX_STEPS, RTOL, ClassSolutions, Setting
+from .solution import Solution
+from .units import GRID
+
+__all__ = ["ExactFamily"]
+
+_N_FOLD_STEPS = 60
+
+
+@dataclass
+class ExactFamily:
+    """One family, solved exactly at any values of its parameter."""
+
+    setting: Setting
+    rough: Family
+    n_learnt: int = 0
+    """Classes learnt, from the largest |readout| down; 0 when the profile is taken as a whole."""
+    values2: np.ndarray | None = None
+    powers: np.ndarray | None = None
+    profile: Profile | None = None
+
+    def solve(self, log_parameter: np.ndarray) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
+        """States, ln α and d ln α/d ln(parameter); residuals tell which of them exist."""
+        log_parameter = np.asarray(log_parameter, dtype=float)
+        if log_parameter.size == 0:
+            return self._nothing, log_parameter, log_parameter
+        if self.n_learnt:
+            return self._solve_classes(log_parameter)
+        return self._solve_profile(log_parameter)
+
+    def assemble(self, states: ClassSolutions, log_alpha: np.ndarray) -> list[Solution]:
+        if self.n_learnt:
+            return assemble_classes(self.setting, np.exp(log_alpha), states, self.values2, self.powers)
+        return assemble_averaged(self.setting, self.profile, np.exp(log_alpha), states)
+
+    @property
+    def grid(self) -> np.ndarray:
+        """Values of ln(parameter) that resolve the family (from overlaps of 1e-5 up)."""
+        return np.log(GRID[37::2]) if self.n_learnt else self.rough.log_tilt
+
+    def folds(self, log_parameter: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        """ln(parameter) at which α turns back, found between neighbours whose slopes differ in sign."""
+        left = np.nonzero(slope[:-1] * slope[1:] < 0)[0]
+        found = []
+        for i in left:
+            a, b, fa, fb = log_parameter[i], log_parameter[i + 1], slope[i], slope[i + 1]
+            side = 0
+            for _ in range(_N_FOLD_STEPS):
+                c = b - fb * (b - a) / (fb - fa)
+                _, _, values = self.solve(np.array([c]))
+                fc = float(values[0])
+                if not np.isfinite(fc):
+                    break
+                if fc * fb > 0:
+                    b, fb, fa, side = c, fc, (0.5 * fa if side == 1 else fa), 1
+                else:
+                    a, fa, fb, side = c, fc, (0.5 * fb if side == -1 else fb), -1
+                if abs(fc) < 1e-9 or abs(b - a) < 1e-10:
+                    found.append(c)
+                    break
+        return np.array(found)
+
+    @cached_property
+    def turning_points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """ln(parameter), ln α and d² ln α/d ln(parameter)² at the folds."""
+        u = self.grid
+        _, log_alpha, slope = self.solve(u)
+        good = np.isfinite(slope)
+        at = self.folds(u[good], slope[good])
+        if at.size == 0:
+            return at, at, at
+        _, log_alpha, _ = self.solve(at)
+        step = 1e-4
+        bend = (self.solve(at + step)[2] - self.solve(at - step)[2]) / (2 * step)
+        return at, log_alpha, bend
+
+    def guesses_near_folds(self, alpha: np.ndarray) -> tuple[np.ndarray, ClassSolutions]:
+        """First guesses for the pairs of solutions that meet at a fold, at α close to it."""
+        at, log_fold, bend = self.turning_points
+        index, parameter = [], []
+        for u, fold, curvature in zip(at, log_fold, bend, strict=True):
+            ahead = 2 * (np.log(alpha) - fold) / curvature
+            for i in np.nonzero((ahead > 0) & (np.abs(np.log(alpha) - fold) < 2e-2))[0]:
+                for side in (1, -1):
+                    index.append(i)
+                    parameter.append(u + side * np.sqrt(ahead[i]))
+        states, _, _ = self.solve(np.array(parameter)) if index else (self._nothing, None, None)
+        return np.array(index, dtype=int), states
+
+    @property
+    def _nothing(self) -> ClassSolutions:
+        empty = np.empty(0)
+        return ClassSolutions(empty, empty, np.empty((0, self.n_learnt)), empty)
+
+    def _solve_classes(self, log_x: np.ndarray) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
+        m = self.n_learnt
+        assert self.values2 is not None and self.powers is not None
+        values2, powers = self.values2, self.powers
+        rest = float(powers[m:].sum())
+        rough = families.family_at(self.setting, values2, powers, m, np.exp(log_x))
+
+        def equations(rows: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            full = np.column_stack([z[:, :-1], log_x[rows]])
+            errors, jacobian = saddle.class_equations(
+                self.setting, np.exp(z[:, -1]), values2[:m], powers[:m], rest, full
+            )
+            jacobian[:, :, -1] = 0.0  # the parameter is given; α is unknown in its place
+            jacobian[:, 1, -1] = 1.0
+            return errors, jacobian
+
+        start = np.column_stack([rough.log_tilt, rough.log_coupling, rough.log_snr[:, :-1], rough.log_alpha])
+        z, residual = newton_rows(equations, start, rtol=RTOL, max_steps=MAX_STEPS)
+        full = np.column_stack([z[:, :-1], log_x])
+        _, jacobian = saddle.class_equations(
+            self.setting, np.exp(z[:, -1]), values2[:m], powers[:m], rest, full
+        )
+        slope = _alpha_slope(jacobian)
+        bad = ~(residual <= ACCEPTED)
+        slope[bad] = np.nan
+        return ClassSolutions(z[:, 0], z[:, 1], full[:, 2:], residual), z[:, -1], slope
+
+    def _solve_profile(self, log_tilt: np.ndarray) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
+        rough = self.rough
+        assert self.profile is not None
+
+        def equations(rows: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            errors, jacobian = averaged.profile_equations(
+                self.setting, self.profile, np.exp(z[:, 1]), np.column_stack([log_tilt[rows], z[:, 0]])
+            )
+            swapped = np.zeros_like(jacobian)
+            swapped[:, :, 0] = jacobian[:, :, 1]
+            swapped[:, 1, 1] = 1.0
+            return errors, swapped
+
+        start = np.column_stack(
+            [np.interp(log_tilt, rough.log_tilt, y) for y in (rough.log_coupling, rough.log_alpha)]
+        )
+        z, residual = newton_rows(equations, start, rtol=RTOL, max_steps=MAX_STEPS)
+        _, jacobian = averaged.profile_equations(
+            self.setting, self.profile, np.exp(z[:, 1]), np.column_stack([log_tilt, z[:, 0]])
+        )
+        slope = _alpha_slope(jacobian[:, :, ::-1])
+        slope[~(residual <= ACCEPTED)] = np.nan
+        states = ClassSolutions(log_tilt, z[:, 0], np.empty((log_tilt.size, 0)), residual)
+        return states, z[:, 1], slope
+
+
+def _alpha_slope(jacobian: np.ndarray) -> np.ndarray:
+    """d ln α/d ln(parameter), the parameter being the last unknown."""
+    matrix = jacobian.copy()
+    right = -jacobian[:, :, -1]
+    matrix[:, :, -1] = 0.0
+    matrix[:, 1, -1] = 1.0
+    slope = np.full(jacobian.shape[0], np.nan)
+    good = np.all(np.isfinite(matrix), axis=(1, 2)) & np.all(np.isfinite(right), axis=1)
+    if good.any():
+        try:
+            slope[good] = np.linalg.solve(matrix[good], right[good][..., None])[:, -1, 0]
+        except np.linalg.LinAlgError:
+            pass
+    return slope

@@ -1,0 +1,144 @@
+"""Transitions and branches: exact onsets, Maxwell points, folds."""
+
+import math
+
+import numpy as np
+import pytest
+
+import widthwise as ww
+from widthwise.theory.solver import exact_families
+from widthwise.theory.transitions import onset_criterion
+
+SIGMA3 = ww.Problem("sigma3", "rademacher", "homogeneous", 1.25, 0.5)
+SIGMA2 = ww.Problem("sigma2", "rademacher", "homogeneous", 1.25, 0.5)
+FOUR = ww.Problem("relu", readouts="four-point", channel=0.1, gamma=0.7)
+ODD = ww.Problem("tanh(2*x)", readouts="four-point", channel=0.1, gamma=0.5)
+
+
+def test_four_point_readouts_are_learnt_one_level_after_the_other():
+    found = ww.transitions(FOUR, alpha_max=20.0)
+    assert [t.kind for t in found] == ["continuous", "continuous"]
+    assert [t.readout for t in found] == pytest.approx([3 / math.sqrt(5), 1 / math.sqrt(5)])
+    for t in found:
+        # Just above, the overlap of these units is small but not zero, and the equilibrium is stable.
+        below, above = ww.solve(FOUR, t.alpha * (1 - 1e-5)), ww.solve(FOUR, t.alpha * (1 + 1e-5))
+        own = np.isclose(np.abs(above.readout_values), t.readout)
+        assert np.all(below.weight_overlap[own] == 0)
+        assert np.all((above.weight_overlap[own] > 0) & (above.weight_overlap[own] < 1e-4))
+        assert above.is_stable and below.is_stable
+
+
+def test_the_first_onset_is_exact():
+    found = ww.transitions(FOUR, alpha_max=1.0)
+    assert found[0].alpha == ww.onset(FOUR)
+    assert onset_criterion(FOUR, found[0].alpha) == pytest.approx(1, abs=1e-10)
+    # It is also where the family of solutions with small overlap ends.
+    log_alpha = exact_families(FOUR)[0].solve(np.log([1e-8]))[1]
+    assert np.exp(log_alpha[0]) == pytest.approx(found[0].alpha, rel=3e-8)
+
+
+def test_continuous_onset_then_a_jump_for_binary_weights():
+    found = ww.transitions(SIGMA3, alpha_max=5.0)
+    assert [t.kind for t in found] == ["continuous", "first-order"]
+    jump = found[1]
+    low, high = jump.spinodals
+    assert low < jump.alpha < high
+    at = [s for s in ww.solutions(SIGMA3, jump.alpha) if s.is_stable]
+    assert len(at) == 2
+    assert at[0].free_entropy - at[1].free_entropy == pytest.approx(0, abs=1e-11)
+    gap = abs(at[0].weight_overlap[0] - at[1].weight_overlap[0])
+    assert jump.overlap_jump == pytest.approx(gap, abs=1e-6)
+    assert jump.error_jump == pytest.approx(abs(at[0].excess_error - at[1].excess_error), abs=1e-6)
+    # Outside the spinodals only one stable solution is left.
+    for alpha in (low * 0.9995, high * 1.0005):
+        assert sum(s.is_stable for s in ww.solutions(SIGMA3, alpha)) == 1
+
+
+def test_one_first_order_transition_for_an_odd_polynomial():
+    (only,) = ww.transitions(SIGMA2, alpha_max=5.0)
+    assert only.kind == "first-order" and only.readout == 1
+    assert only.spinodals[0] < only.alpha and only.spinodals[1] == math.inf
+    assert ww.solve(SIGMA2, only.alpha * (1 - 1e-7)).branch == "universal"
+    assert ww.solve(SIGMA2, only.alpha * (1 + 1e-7)).branch == "specialised"
+
+
+def test_odd_activation_with_two_readout_levels():
+    found = ww.transitions(ODD, alpha_max=12.0)
+    assert [t.kind for t in found] == ["first-order"] * 2
+    assert found[0].readout > found[1].readout and found[0].alpha < found[1].alpha
+
+
+def test_unbounded_readouts_set_in_at_once():
+    problem = ww.Problem("relu", readouts="gaussian", channel=1e-4)
+    (only,) = ww.transitions(problem, alpha_max=1.0)
+    assert only.alpha == 0 and only.readout == math.inf and "0+" in str(only)
+    cut = [ww.transitions(problem, 1.0, truncate=v)[0].alpha for v in (2.0, 3.0, 4.0)]
+    assert cut[0] > cut[1] > cut[2] > 0
+    assert cut[2] == pytest.approx(0.02, abs=5e-3)  # the paper's value: a truncation of the support
+
+
+def test_bounded_continuous_readouts():
+    (only,) = ww.transitions(ww.Problem("relu", readouts="uniform"), alpha_max=1.0)
+    assert only.alpha == pytest.approx(ww.onset(ww.Problem("relu", readouts="uniform")))
+    assert only.readout == pytest.approx(math.sqrt(3))
+    problem = ww.Problem("tanh(2*x)", readouts="uniform")
+    (odd,) = ww.transitions(problem, alpha_max=2.0)
+    assert ww.solve(problem, odd.alpha * 0.999).branch == "universal"
+    assert ww.solve(problem, odd.alpha * 1.001).branch == "specialised"
+
+
+def test_nothing_in_range_says_so():
+    found = ww.transitions(ww.Problem("relu"), alpha_max=0.1)
+    assert list(found) == []
+    assert "no transition up to alpha = 0.1" in str(found)
+    assert found.criterion == pytest.approx(onset_criterion(ww.Problem("relu"), 0.1))
+    assert found.criterion < 1
+    for bad in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="alpha_max must be > 0"):
+            ww.transitions(FOUR, bad)
+
+
+def test_wide_networks_never_lose_stability_by_the_matrix_alone():
+    """1 - mmse < 1, so max v² (q₂ - γv̄²)/γ stays below 1 when γ > max v²."""
+    assert ww.onset(ww.Problem("relu", gamma=1.2)) == math.inf
+    assert ww.onset(ww.Problem("relu", gamma=0.9)) < math.inf
+    assert ww.onset(ODD) == math.inf
+
+
+def test_branches_go_through_folds():
+    branches = ww.trace_branches(SIGMA3, alpha=(0.3, 3.0))
+    assert branches[0].asked == "universal"
+    (curve,) = branches[1:]
+    assert len(curve.folds) == 2
+    high, low = curve.folds
+    assert 1.5 < low < high < 1.7
+    overlap = curve.weight_overlap[:, 0]
+    assert np.all(np.diff(overlap) > 0)  # a graph over the overlap, not over α
+    turns = np.sign(np.diff(curve.alpha))
+    assert np.any(turns < 0) and np.any(turns > 0)
+    # α goes back exactly between the folds, and that part is unstable.
+    back = (curve.alpha[1:] - curve.alpha[:-1]) < 0
+    assert not np.any(curve.is_stable[1:-1][back[1:] & back[:-1]])
+    # (Points next to a fold are marginal.)
+    clear = np.all(np.abs(np.log(curve.alpha[:, None] / np.array(curve.folds))) > 2e-3, axis=1)
+    outer = (overlap < overlap[curve.alpha == high][0]) | (overlap > overlap[curve.alpha == low][0])
+    assert np.all(curve.is_stable[clear & outer & (curve.alpha > 0.7)])
+    assert not np.any(curve.is_stable[clear & ~outer])
+    assert np.max(curve.residual) < 1e-10
+    # Each point of the branch is among the solutions at its α.
+    for point in curve[5::12]:
+        found = ww.solutions(SIGMA3, point.alpha)
+        assert min(abs(s.excess_error - point.excess_error) for s in found) < 1e-8
+
+
+def test_folds_are_extrema():
+    """Beyond a fold the two solutions that meet there are gone."""
+    (fold,) = ww.trace_branches(SIGMA2, alpha=(0.5, 3.0))[1].folds
+    assert len(ww.solutions(SIGMA2, fold * (1 + 1e-6))) == 3
+    assert len(ww.solutions(SIGMA2, fold * (1 - 1e-6))) == 1
+
+
+def test_bad_range():
+    for bad in ((2.0, 1.0), (0.0, 1.0), (1.0, math.inf)):
+        with pytest.raises(ValueError, match="0 < low < high"):
+            ww.trace_branches(SIGMA3, alpha=bad)
