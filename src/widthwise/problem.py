@@ -72,9 +72,9 @@ class Problem:
             return
         raise ValueError(
             f"the mean of the output must be stated: activation {self.activation.name!r} has mean {mean:.4g} "
-            f"and the readouts {v:.4g}, so that it is {mean:.4g} Λ with Λ = Σv/√k, and {self.channel!r} depends "
-            "on it; give shift= to the channel (0 if labels are made from the centred output), or take "
-            "centred readouts"
+            f"and the readouts {v:.4g}, so that it is {mean:.4g} Λ with Λ = Σv/√k, and {self.channel!r} "
+            "depends on it; give shift= to the channel (0 if labels are made from the centred output), or "
+            "take centred readouts"
         )
 
     def offset(self, readouts: Any) -> float:

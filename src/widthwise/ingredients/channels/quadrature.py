@@ -123,7 +123,10 @@ def quadrature(channel: Integrated, power: float) -> OutputQuadrature:
 
 @lru_cache(maxsize=64)
 def _table(channel: Integrated, power: float) -> GapTable:
-    return GapTable(quadrature(channel, power).evaluate, power)
+    grid = quadrature(channel, power)
+    # A jump of P_out makes ψ' diverge like V^(-1/2) and ψ'' like V^(-3/2), a kink ψ'' like V^(-1/2).
+    powers = (0, 0, 0, 0) if not grid.breaks.size else (0, 1, 3, 0) if channel.has_jumps else (0, 0, 1, 0)
+    return GapTable(grid.evaluate, power, powers)
 
 
 class OutputQuadrature:
@@ -253,7 +256,7 @@ class OutputQuadrature:
         low, high = self.centre - REACH * root_q, self.centre + REACH * root_q
         if self._is_local(gap):
             edges = np.clip(self.edges, low, high)
-            near = np.array([0.0, 0.5, 1, 2, 3, 4.5, 6, 8, 10, 14])
+            near = np.array([0.0, 0.8, 1.8, 3, 4.5, 6.5, 9, 13])
             near = np.concatenate([-near[:0:-1], near]) * root_v
             edges = np.unique(np.concatenate([edges, *(np.clip(b + near, low, high) for b in self.breaks)]))
         else:

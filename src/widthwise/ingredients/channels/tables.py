@@ -2,7 +2,8 @@
 
 Panels are quarter-decades and the like: [4ᵏ, 4ᵏ⁺¹] times a reference gap, in ln gap.  Once the functions
 hardly change from one panel to the next, one last panel in √gap reaches down to 0: likelihoods that
-are smooth in λ give functions smooth in the gap, kinked ones functions smooth in its root.
+are smooth in λ give functions smooth in the gap; kinks and jumps give functions smooth in its root, up to
+a known power of it.
 """
 
 from __future__ import annotations
@@ -27,8 +28,15 @@ _TO_COEFFICIENTS *= np.where(np.arange(_ORDER) == 0, 1.0, 2.0)[:, None] / _ORDER
 class GapTable:
     """Four functions of one gap (ψ, ψ', ψ'' and an error), right to about 1e-11 of their size."""
 
-    def __init__(self, evaluate: Callable[[float], np.ndarray], reference: float) -> None:
-        self._evaluate, self._reference = evaluate, reference
+    def __init__(
+        self,
+        evaluate: Callable[[float], np.ndarray],
+        reference: float,
+        powers: tuple[int, int, int, int] = (0, 0, 0, 0),
+    ) -> None:
+        """``powers`` of 1/√gap with which the functions diverge at 0; the table is of what is left."""
+        self._raw, self._reference, self._powers = evaluate, reference, np.array(powers)
+        self._size = np.zeros(4)
         self._panels: dict[int, list[tuple[float, float, np.ndarray]]] = {}
         self._last: tuple[float, np.ndarray] | None = None
 
@@ -43,7 +51,12 @@ class GapTable:
             if result is None:
                 result = np.empty((values.shape[0], gap.size))
             result[:, own] = values
-        return np.empty((4, 0)) if result is None else result
+        if result is None:
+            return np.empty((4, 0))
+        return result / np.sqrt(gap) ** self._powers[:, None]
+
+    def _evaluate(self, gap: float) -> np.ndarray:
+        return self._raw(gap) * math.sqrt(gap) ** self._powers
 
     def _on_level(self, level: int, gap: np.ndarray) -> np.ndarray:
         if self._last is not None and np.all(gap <= self._last[0]):
@@ -66,10 +79,10 @@ class GapTable:
     def _build(self, level: int) -> None:
         low = math.log(self._reference) + level * math.log(4)
         self._panels[level] = self._fit(low, low + math.log(4), 0)
-        ends = np.stack(
-            [_series(self._panels[level][i][2], np.array([e]))[:, 0] for i, e in ((0, -1), (-1, 1))]
-        )
-        if self._last is None and np.all(np.abs(ends[1] - ends[0]) < 0.03 * np.abs(ends[1])):
+        first, last = (self._panels[level][i][2] for i in (0, -1))
+        below, above = _series(first, np.array([-1.0]))[:, 0], _series(last, np.array([1.0]))[:, 0]
+        self._size = np.maximum(self._size, np.abs(above))
+        if self._last is None and np.all(np.abs(above - below) < 0.15 * self._size):
             self._try_last(math.exp(low))
 
     def _try_last(self, top: float) -> None:
