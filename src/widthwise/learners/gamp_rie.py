@@ -37,7 +37,7 @@ def gamp_rie(
     start: str | np.ndarray = "prior",
     denoiser: str = "known",
     is_noise_known: bool = False,
-    iterations: int = 50,
+    iterations: int = 100,
     damping: float = 0.0,
     rtol: float = 1e-3,
 ) -> Run:
@@ -81,7 +81,8 @@ def gamp_rie(
         )
     else:
         offset = mu0 * float(instance.readouts.sum()) / math.sqrt(instance.k)
-        output = ChannelOutput(problem.channel, tail, offset)
+        # Σ v_i(|w_i|² - d) moves it by σ'' · (Σ v_i(|w_i|²/d - 1))/(2√k): variance μ₂²/(2d) for Gaussian weights.
+        output = ChannelOutput(problem.channel, tail, offset, mu2**2 / (2 * d))
     first = _start(instance, start, scale)
 
     teacher = _Teacher(instance)

@@ -66,10 +66,10 @@ def iterate_lmmse(
     mean = np.zeros((d, d))
     for _ in range(_N_RIDGE):
         post = model.posterior(belief, mean)
-        new = belief.updated(post, size, d, n, is_noise_known=noise is not None)
-        new.matrix_precision = size / (float(np.sum(post.matrix**2)) + size * post.matrix_variance)
-        change = belief.distance(new)
-        belief = new
+        old = belief
+        belief = old.updated(post, size, d, n, is_noise_known=noise is not None)
+        belief.matrix_precision = size / (float(np.sum(post.matrix**2)) + size * post.matrix_variance)
+        change = belief.distance(old)
         if change < 0.01:
             break
     best = _Step(mean, belief, post, post.cross_validation(belief, size, d, n))

@@ -167,16 +167,17 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):
 
     def _state(self, design: Design, y: np.ndarray) -> GampRieState:
         d = design.n_features
-        output = GaussianOutput(self.noise)
-        if d == 0:  # constant inputs: nothing to learn but the mean
-            self.solver_ = "gamp"
-            power = float(np.var(y))
-            return GampRieState(
-                np.zeros((0, 0)), np.zeros(0), float(y.mean()), residual_variance=power, status="converged"
-            )
+        output, shrinkage = GaussianOutput(self.noise), self._shrinkage(d)
         if self.solver not in ("auto", "gamp", "lmmse"):
             raise ValueError(f'solver must be "auto", "gamp" or "lmmse", got {self.solver!r}')
-        shrinkage = self._shrinkage(d)
+        power = float(np.var(y))
+        if d == 0 or power <= 1e-24 * float(
+            np.mean(y**2)
+        ):  # constant inputs or targets: only the mean to learn
+            self.solver_ = "gamp"
+            return GampRieState(
+                np.zeros((d, d)), np.zeros(d), float(y.mean()), residual_variance=power, status="converged"
+            )
         self.solver_ = "gamp"
         if self.solver != "lmmse":
             state = iterate(

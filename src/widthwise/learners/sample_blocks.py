@@ -27,6 +27,8 @@ __all__ = ["SampleBlocks", "is_dask"]
 # Entries of a block: about 1 MB in single precision, which stays in the cache between its two uses.
 _BLOCK_SIZE = 2**18
 _MIN_ROWS = 1024
+# A sum of more single-precision terms than this loses digits.
+_MAX_ROWS = 8192
 
 
 class SampleBlocks:
@@ -85,7 +87,7 @@ class SampleBlocks:
         if self.is_dask:
             yield from self._each_chunk(function, shared, per_sample)
             return
-        rows = max(_MIN_ROWS, _BLOCK_SIZE // self.n_features)
+        rows = _n_rows(self.n_features)
         for start in range(0, self.n_samples, rows):
             part = slice(start, start + rows)
             yield function(self.inputs[part], self.centre, *shared, *(w[part] for w in per_sample))
@@ -116,10 +118,14 @@ def is_dask(inputs: Any) -> bool:
     return type(inputs).__module__.split(".")[0] == "dask"
 
 
+def _n_rows(n_features: int) -> int:
+    return min(max(_MIN_ROWS, _BLOCK_SIZE // n_features), _MAX_ROWS)
+
+
 def _in_blocks(function: Callable, chunk: np.ndarray, centre: Any, shared: tuple, per_sample: tuple) -> Any:
     """The function over one Dask chunk, again a block at a time: chunks may be large."""
     n, d = chunk.shape
-    rows = max(_MIN_ROWS, _BLOCK_SIZE // d)
+    rows = _n_rows(d)
     results = [
         function(chunk[i : i + rows], centre, *shared, *(w[i : i + rows] for w in per_sample))
         for i in range(0, n, rows)
