@@ -112,7 +112,9 @@ def test_onset_where_the_universal_branch_loses_stability(activation, noise, rea
         low, high = (middle, high) if is_stable else (low, middle)
     assert low == pytest.approx(onset, abs=5.1e-3 if onset in (0.26, 0.30) else 5e-4)
     at = ww.solve(problem, low, "universal")
-    assert problem.readouts.largest**2 * at.matrix_overlap_centred / problem.gamma == pytest.approx(1, abs=1e-7)
+    assert problem.readouts.largest**2 * at.matrix_overlap_centred / problem.gamma == pytest.approx(
+        1, abs=1e-7
+    )
     assert ww.solve(problem, low * 0.999).branch == "universal"
     above = ww.solve(problem, low * 1.001)
     assert above.branch == "specialised"
@@ -185,9 +187,7 @@ def test_scaling_the_network_scales_the_error():
 
 def test_turning_the_signs_of_all_readouts_changes_nothing():
     mirrored = ww.readouts.Discrete([-v for v in ASYMMETRIC.values], ASYMMETRIC.probabilities)
-    one, other = (
-        ww.solve(ww.Problem("relu", readouts=r, gamma=0.6), 4.0) for r in (ASYMMETRIC, mirrored)
-    )
+    one, other = (ww.solve(ww.Problem("relu", readouts=r, gamma=0.6), 4.0) for r in (ASYMMETRIC, mirrored))
     assert other.excess_error == pytest.approx(one.excess_error, rel=1e-11)
     assert other.weight_overlap == pytest.approx(one.weight_overlap[::-1], rel=1e-9)
 

@@ -23,6 +23,7 @@ __all__ = ["COMMANDS", "LazyGroup", "app", "run"]
 
 COMMANDS = {
     "predict": "errors, overlaps and phases along a learning curve",
+    "plan": "how many samples a target needs, at the optimum and in polynomial time",
     "spectrum": "spectrum, mmse and shrinkage of the matrix that the hidden units make",
 }
 """Each command, by the name of its module, with the line that says what it answers."""

@@ -29,7 +29,7 @@ _N_SCAN = 60
 
 
 class GaussianMatrixTable:
-    """What :class:`MatrixTable` tells about the spectrum, for a matrix of Gaussian entries; all in closed form."""
+    """What :class:`MatrixTable` tells, for a matrix of independent Gaussian entries; all in closed form."""
 
     def exact(self, snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """mmse, 1 - mmse, slope."""
