@@ -24,28 +24,39 @@ _LOG_COUPLING = (-40.0, 45.0)
 
 def trace_averaged(setting: Setting, profile: Profile) -> Family:
     """The curve of equilibrium profiles, approximately, over a grid of tilts."""
+    log_tilt, log_coupling, log_alpha = _trace(setting, profile, _LOG_TILT, is_rough=True)
+    # The grid is too coarse for a law whose support ends within one of its cells.
+    missed = ~np.isfinite(log_alpha)
+    if missed.any():
+        _, log_coupling[missed], log_alpha[missed] = _trace(
+            setting, profile, _LOG_TILT[missed], is_rough=False
+        )
+    keep = np.isfinite(log_alpha)
+    return Family(log_tilt[keep], log_coupling[keep], np.empty((int(keep.sum()), 0)), log_alpha[keep])
+
+
+def _trace(
+    setting: Setting, profile: Profile, u: np.ndarray, *, is_rough: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """ln τ, ln B and ln α; NaN where no profile has exactly this tilt (a class jumps there)."""
     log_hat = np.log(max(setting.gamma * setting.mu2_squared, 1e-300))
-    u = _LOG_TILT
     goal, _, _ = setting.table.odds(u)
 
     def averages(log_coupling: np.ndarray):
         pull, after = setting.table.guess(u, log_hat + log_coupling)
         pull = np.maximum(pull / setting.gamma, 1e-280)
-        return profile.averages(pull, np.exp(log_coupling), is_rough=True), after
+        return profile.averages(pull, np.exp(log_coupling), is_rough=is_rough), after
 
     def shortfall(log_coupling: np.ndarray) -> np.ndarray:
         a, _ = averages(log_coupling)
         return goal - np.log(np.maximum(a.learnt, LEAST)) + np.log(np.maximum(a.left, LEAST))
 
     low, high = (np.full(u.size, end) for end in _LOG_COUPLING)
-    log_coupling = decreasing_root(shortfall, low, high, atol=1e-4)
+    log_coupling = decreasing_root(shortfall, low, high, atol=1e-4 if is_rough else 1e-9)
     a, after = averages(log_coupling)
     alpha = setting.alpha_of(np.exp(log_coupling), setting.output_gap(after, a.kernel_gap))
-    # Where a class jumps there is no profile with exactly this tilt: leave such points out.
-    is_met = np.abs(shortfall(log_coupling)) < 0.3
-    log_alpha = np.where(is_met & (alpha > 0), np.log(np.maximum(alpha, 1e-300)), np.nan)
-    keep = np.isfinite(log_alpha)
-    return Family(u[keep], log_coupling[keep], np.empty((int(keep.sum()), 0)), log_alpha[keep])
+    is_met = (np.abs(shortfall(log_coupling)) < 0.3) & (alpha > 0)
+    return u.copy(), log_coupling, np.where(is_met, np.log(np.maximum(alpha, 1e-300)), np.nan)
 
 
 def solve_averaged(

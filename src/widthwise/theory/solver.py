@@ -187,13 +187,17 @@ def _specialised(problem: Problem, alpha: np.ndarray, theory: str):
     if classes is not None and classes[0].size <= FEW_CLASSES:
         values2, powers = classes
         for m in range(1, values2.size + 1):
-            index, guesses = family_of(problem, m, theory).guesses(alpha)
+            index, guesses = _with_folds(
+                problem, m, theory, alpha, *family_of(problem, m, theory).guesses(alpha)
+            )
             if index.size == 0:
                 continue
             found = solve_classes(
                 setting, alpha[index], values2[:m], powers[:m], float(powers[m:].sum()), guesses
             )
             keep = _distinct(index, found)
+            if keep.size == 0:
+                continue
             yield (
                 index[keep],
                 assemble_classes(setting, alpha[index][keep], _rows(found, keep), values2, powers),
@@ -204,33 +208,38 @@ def _specialised(problem: Problem, alpha: np.ndarray, theory: str):
     if index.size:
         found = solve_averaged(setting, profile, alpha[index], guesses)
         keep = _distinct(index, found)
+        if keep.size == 0:
+            return
         yield index[keep], assemble_averaged(setting, profile, alpha[index][keep], _rows(found, keep))
 
 
-def _with_folds(problem: Problem, m: int, alpha: np.ndarray, index: np.ndarray, guesses: ClassSolutions):
+def _with_folds(
+    problem: Problem, m: int, theory: str, alpha: np.ndarray, index: np.ndarray, guesses: ClassSolutions
+) -> tuple[np.ndarray, ClassSolutions]:
     """Add guesses next to folds, where two solutions merge and only exact ones lead to them."""
-    rough = family_of(problem, m).log_alpha
+    rough = family_of(problem, m, theory).log_alpha
     turns = np.nonzero(np.diff(np.sign(np.diff(rough))))[0] + 1
     is_near = np.any(np.abs(np.log(alpha)[:, None] - rough[turns]) < 2.5e-2, axis=1)
     if not is_near.any():
         return index, guesses
-    more, extra = exact_families(problem)[m - 1].guesses_near_folds(alpha)
+    more, extra = exact_families(problem, theory)[m - 1].guesses_near_folds(alpha)
     both = [np.concatenate([getattr(g, name) for g in (guesses, extra)]) for name in vars(guesses)]
     return np.concatenate([index, more]), ClassSolutions(*both)
 
 
 @lru_cache(maxsize=64)
-def exact_families(problem: Problem) -> tuple[ExactFamily, ...]:
+def exact_families(problem: Problem, theory: str = "main") -> tuple[ExactFamily, ...]:
     """The families of specialised solutions of a problem, to be solved exactly anywhere."""
-    setting = setting_of(problem)
+    setting = setting_of(problem, theory)
     if setting.kernel_total == 0 and setting.mu2_squared == 0:
         return ()
     classes = readout_classes(problem)
     if classes is not None and classes[0].size <= FEW_CLASSES:
         return tuple(
-            ExactFamily(setting, family_of(problem, m), m, *classes) for m in range(1, classes[0].size + 1)
+            ExactFamily(setting, family_of(problem, m, theory), m, *classes)
+            for m in range(1, classes[0].size + 1)
         )
-    return (ExactFamily(setting, family_of(problem, 0), profile=profile_of(problem)),)
+    return (ExactFamily(setting, family_of(problem, 0, theory), profile=profile_of(problem)),)
 
 
 def readout_classes(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
