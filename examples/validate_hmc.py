@@ -1,8 +1,9 @@
 """Hamiltonian Monte Carlo against the theory: error, matrix overlap and weight overlap.
 
-Gaussian weights, homogeneous readouts, label noise 0.1; started on the teacher (compared with the equilibrium) and, for ReLU,
-at random (compared with the universal branch, where it stays). Writes ``validate_hmc.csv`` beside this file, one row a run,
-and goes on where an earlier call stopped. The table that is committed was made with
+Gaussian weights, homogeneous readouts, label noise 0.1; started on the teacher (compared with the
+equilibrium) and, for ReLU, at random (compared with the universal branch, where it stays). Writes
+``validate_hmc.csv`` beside this file, one row a run, and goes on where an earlier call stopped. The table
+that is committed was made with
 
     python examples/validate_hmc.py --dimensions 60 --seeds 3
     python examples/validate_hmc.py --dimensions 100 --seeds 1
@@ -63,7 +64,9 @@ def measure(activation, gamma, noise, alpha, d, seed, start, iterations) -> dict
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--dimensions", type=int, nargs="+", default=[60])
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--alphas", type=float, nargs="+", default=[0.5, 1.0, 2.0, 4.0])
@@ -85,8 +88,25 @@ def main() -> None:
             writer = csv.DictWriter(file, COLUMNS)
             writer.writeheader()
             writer.writerows(rows)
-        last = rows[-1] if len(rows) == 1 else next(r for r in rows if all(r[k] == str(v) for k, v in zip(KEY, case, strict=True)))
-        print(" ".join(f"{name}={last[name]}" for name in ("activation", "gamma", "alpha", "d", "start", "excess_error", "excess_error_theory")))
+        last = (
+            rows[-1]
+            if len(rows) == 1
+            else next(r for r in rows if all(r[k] == str(v) for k, v in zip(KEY, case, strict=True)))
+        )
+        print(
+            " ".join(
+                f"{name}={last[name]}"
+                for name in (
+                    "activation",
+                    "gamma",
+                    "alpha",
+                    "d",
+                    "start",
+                    "excess_error",
+                    "excess_error_theory",
+                )
+            )
+        )
 
 
 if __name__ == "__main__":

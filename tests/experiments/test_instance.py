@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.experiments import Instance, instance as module, sample_instance
+from widthwise.experiments import Instance, sample_instance
+from widthwise.experiments import instance as module
 
 PROBLEM = ww.Problem("tanh(2*x)", readouts="four-point", channel=0.3, gamma=0.7)
 
@@ -37,7 +38,9 @@ def test_another_process_draws_the_same():
         "i = sample_instance(p, d=12, alpha=1.0, seed=5);"
         "print(repr(float(i.inputs.sum(dtype=float))), repr(float(i.weights.sum())))"
     )
-    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    out = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
     inst = sample_instance(PROBLEM, d=12, alpha=1.0, seed=5)
     assert out == [repr(float(inst.inputs.sum(dtype=float))), repr(float(inst.weights.sum()))]
 

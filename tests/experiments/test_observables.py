@@ -54,12 +54,16 @@ def test_kernel_of_unit_norms_is_that_of_the_theory():
     x = np.linspace(-0.9, 0.9, 7)
     value = scaled_kernel(act)(np.ones(1), np.ones(7), x[None])[0]
     mu = act.hermite
-    assert np.allclose(value, mu[0] ** 2 + mu[1] ** 2 * x + mu[2] ** 2 * x**2 / 2 + act.tail_kernel(x), atol=1e-12)
+    assert np.allclose(
+        value, mu[0] ** 2 + mu[1] ** 2 * x + mu[2] ** 2 * x**2 / 2 + act.tail_kernel(x), atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("spec", ["relu", "tanh(2*x)", "elu", "sigma3"])
 def test_population_error_is_that_on_fresh_data(spec):
-    inst = sample_instance(ww.Problem(spec, readouts="four-point", gamma=0.6, channel=0.2), d=30, alpha=1.0, seed=3)
+    inst = sample_instance(
+        ww.Problem(spec, readouts="four-point", gamma=0.6, channel=0.2), d=30, alpha=1.0, seed=3
+    )
     rng = np.random.default_rng(0)
     w = 0.8 * inst.weights + 0.5 * rng.standard_normal(inst.weights.shape)
     x, _ = inst.test_set(40_000)

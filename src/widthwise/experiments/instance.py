@@ -1,6 +1,7 @@
 r"""One draw of a problem at finite size: a teacher, its inputs and its labels.
 
-.. math:: \lambda = \frac{1}{\sqrt k} v^\top \sigma(W x / \sqrt d), \qquad y \sim P_\mathrm{out}(\cdot \mid \lambda),
+.. math:: \lambda = \frac{1}{\sqrt k} v^\top \sigma(W x / \sqrt d), \qquad
+          y \sim P_\mathrm{out}(\cdot \mid \lambda),
 
 with k = round(γd) hidden units and n = round(αd²) samples. An instance is its description: the arrays are
 drawn from one seed when first asked for, so that pickling one costs a few hundred bytes and another
@@ -207,7 +208,9 @@ def sample_instance(
             f"take d >= {math.ceil(0.5 / problem.gamma) + 1}"
         )
     if _n_samples(alpha, d) < 1:
-        raise ValueError(f"alpha = {alpha:g} at d = {d} leaves no sample: n = alpha d^2 rounds to 0; raise alpha")
+        raise ValueError(
+            f"alpha = {alpha:g} at d = {d} leaves no sample: n = alpha d^2 rounds to 0; raise alpha"
+        )
     instance = Instance(problem, int(d), float(alpha), int(seed), dtype, is_readout_drawn)
     require_memory(instance.d * instance.n * np.dtype(dtype).itemsize, "the inputs")
     return instance

@@ -19,13 +19,22 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ..ingredients.scaled_kernel import scaled_kernel
 from .instance import Instance
 
-__all__ = ["N_ORDERS", "Groups", "Observer", "fresh_error", "match_units", "output_covariance", "overlap_powers"]
+__all__ = [
+    "N_ORDERS",
+    "Groups",
+    "Observer",
+    "fresh_error",
+    "match_units",
+    "output_covariance",
+    "overlap_powers",
+]
 
 N_ORDERS = 6  # Q_1 ... Q_6 are reported
 _N_BINS = 10  # for continuous readouts: enough to see the shape, with several units in each at d = 100
@@ -86,7 +95,7 @@ class Observer:
         """K of two networks, each given as (weights, readouts)."""
         return output_covariance(self.instance.problem.activation, a, b)
 
-    def __call__(self, weights: np.ndarray, readouts: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    def __call__(self, weights: np.ndarray, readouts: np.ndarray | None = None) -> dict[str, Any]:
         """All observables of one network, by name; readouts are the teacher's unless given."""
         student = self._student(weights, readouts)
         cross = self.covariance(student, self._teacher)
@@ -133,7 +142,9 @@ class Observer:
         return w, self._teacher[1] if readouts is None else np.asarray(readouts, dtype=float)
 
 
-def output_covariance(activation, a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> float:
+def output_covariance(
+    activation, a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
+) -> float:
     """E λᵃλᵇ over standard Gaussian inputs, exact, for networks given as (weights, readouts)."""
     (w, v), (u, r) = a, b
     k, d = w.shape
@@ -162,16 +173,17 @@ def overlap_powers(
 def fresh_error(
     instance: Instance, weights: np.ndarray, readouts: np.ndarray | None = None, n_test: int = 10_000
 ) -> float:
-    """Mean-square error of a network on fresh labels (for a channel with E[y | λ] = λ)."""
+    """Mean-square error of the prediction E[y | λ] of a network on fresh labels."""
     x, y = instance.test_set(n_test)
-    return float(np.mean((y - instance.outputs(weights, x, readouts)) ** 2))
+    prediction = instance.problem.channel.mean(instance.outputs(weights, x, readouts))
+    return float(np.mean((y - prediction) ** 2))
 
 
 def match_units(instance: Instance, weights: np.ndarray, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
     """Student unit matched to each teacher unit, and the sign to give it, by the largest total overlap.
 
-    Units are exchanged within groups of equal readouts. For an even activation the sign of a unit is free; for
-    an odd one (v, w) and (-v, -w) are the same unit, so units of readouts v and -v are exchanged too.
+    Units are exchanged within groups of equal readouts. For an even activation the sign of a unit is free;
+    for an odd one (v, w) and (-v, -w) are the same unit, so units of readouts v and -v are exchanged too.
     """
     from scipy.optimize import linear_sum_assignment
 

@@ -5,13 +5,13 @@ Mehler's formula (App. A of arXiv:2505.24849) with a deviation for each unit,
 .. math:: E[\sigma(sy)\sigma(tz)] = \sum_\ell c_\ell(s)\, c_\ell(t)\, \rho^\ell, \qquad
           c_\ell(s) = E[\sigma(sz) \mathrm{He}_\ell(z)] / \sqrt{\ell!},
 
-is summed to the end for polynomials and smooth functions; a + px + q|x| has a closed form. The series of other
-functions with a kink decays like a power of ℓ: what it misses at ρ = ±1 is known from one integral, and is
-carried to |ρ| < 1 by that power law.
+is summed to the end for polynomials and smooth functions; a + px + q|x| has a closed form. The series of
+other functions with a kink decays like a power of ℓ: what it misses at ρ = ±1 is known from one integral,
+and is carried to |ρ| < 1 by that power law.
 """
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -47,7 +47,7 @@ class ScaledKernel:
 
     def _folded(self, s: np.ndarray, t: np.ndarray, rho: np.ndarray) -> np.ndarray:
         left, a, right = self.activation(np.array([-1.0, 0.0, 1.0]))
-        p, q = 0.5 * (right - left), self.fold
+        p, q = 0.5 * (right - left), self.fold or 0.0
         arc = np.sqrt(1 - rho**2) + rho * np.arcsin(rho)
         means = a * q * math.sqrt(2 / math.pi) * (s[:, None] + t)
         return a**2 + means + np.outer(s, t) * (p**2 * rho + 2 / math.pi * q**2 * arc)
@@ -95,8 +95,11 @@ class ScaledKernel:
         kinks = [k / s for s in deviations for k in self.activation.kinks if abs(k / s) < radius]
         edges = np.concatenate([np.linspace(-radius, radius, int(4 * radius) + 1), kinks])
         for s in deviations:
-            edges = resolve(lambda z, s=s: self.activation(s * z), edges)
+            edges = resolve(partial(self._stretched, s), edges)
         return Panels(edges)
+
+    def _stretched(self, s: float, z: np.ndarray) -> np.ndarray:
+        return self.activation(s * z)
 
     def _add_tail(self, total, s, t, rho, a, b) -> None:
         """What the terms beyond the last add where |ρ| is so close to 1 that it is not negligible."""
@@ -106,7 +109,9 @@ class ScaledKernel:
         for i, j in zip(*np.nonzero(reach < 14.0), strict=True):  # exp(-14) = 8e-7
             sign = 1.0 if rho[i, j] > 0 else -1.0
             panels = self._panels(s[i], t[j])
-            whole = panels.mean(self.activation(s[i] * panels.nodes) * self.activation(sign * t[j] * panels.nodes))
+            whole = panels.mean(
+                self.activation(s[i] * panels.nodes) * self.activation(sign * t[j] * panels.nodes)
+            )
             missing = whole - np.sum(a[i] * b[j] * (signs if sign < 0 else 1.0))
             total[i, j] += missing * _tail_shape(self._tail_power, reach[i, j])
 

@@ -1,7 +1,7 @@
 """Adam on the negative log-likelihood, with Optax: what a practitioner would do.
 
-The network kept is the best one that was observed, by its exact population error (early stopping at the best test loss,
-as in the paper). Its ``excess_error`` is its own, E(λ - λ⁰)²; the paper plots half of it.
+The network kept is the best one that was observed, by its exact population error (early stopping at the
+best test loss, as in the paper). Its ``excess_error`` is its own, E(λ - λ⁰)²; the paper plots half of it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def adam(
     batch_size : int
         Samples an update, at most n; n/5 unless given, as in the paper. n itself is full-batch descent.
     learning_rate, schedule
-        Rate to begin with; ``"constant"``, ``"cosine"`` (to 0 at the end) or ``"exponential"`` (to a hundredth).
+        Rate to begin with; ``"constant"``, ``"cosine"`` (to 0 at the end) or ``"exponential"`` (to a
+        hundredth).
     patience : int
         Stop after so many observations without a better network.
     learn_readouts : bool
@@ -114,13 +115,19 @@ class _Adam:
 
         from .jax_model import Data, Model
 
-        model, dtype, n, size = Model(instance.problem, instance.k, instance.d), instance.dtype, instance.n, settings["batch_size"]
+        model, dtype, n, size = (
+            Model(instance.problem, instance.k, instance.d),
+            instance.dtype,
+            instance.n,
+            settings["batch_size"],
+        )
         self._learns_readouts = settings["learn_readouts"]
         optimiser = optax.adam(_rate(settings))
         data = Data.of(instance, weights)
         inputs, labels = data.inputs, data.labels
         if size < n:
-            # A batch is a window on the samples laid out in a circle: contiguous, so that nothing is gathered.
+            # A batch is a window on the samples laid out in a circle: contiguous, so that nothing is
+            # gathered.
             inputs = jnp.concatenate([inputs, inputs[:, :size]], axis=1)
             labels = jnp.concatenate([labels, labels[:size]])
         self._data = (inputs, labels, data.readouts)
@@ -143,7 +150,9 @@ class _Adam:
             parameters, moments, key = carry
             key, now = jax.random.split(key)
             keys = jax.random.split(now, len(weights))
-            parameters, moments, value = jax.vmap(update, in_axes=(0, 0, 0, None))(parameters, moments, keys, data)
+            parameters, moments, value = jax.vmap(update, in_axes=(0, 0, 0, None))(
+                parameters, moments, keys, data
+            )
             return (parameters, moments, key), value
 
         def block(carry, data, n_iterations):
@@ -151,11 +160,11 @@ class _Adam:
             return carry, values.mean(axis=0)
 
         self._block = jax.jit(block, static_argnames="n_iterations")
-        parameters = (jnp.asarray(weights, dtype=dtype),)
+        parameters: tuple[Any, ...] = (jnp.asarray(weights, dtype=dtype),)
         if self._learns_readouts:
             parameters += (jnp.asarray(readouts, dtype=dtype),)
         moments = jax.vmap(optimiser.init)(parameters)
-        self._carry = (parameters, moments, jax.random.PRNGKey(settings["seed"]))
+        self._carry: tuple[Any, ...] = (parameters, moments, jax.random.PRNGKey(settings["seed"]))
 
     @property
     def weights(self) -> np.ndarray:
@@ -178,9 +187,9 @@ class _Adam:
         import jax
         import jax.numpy as jnp
 
-        structure = jax.tree.structure(self._carry)
-        leaves = [jnp.asarray(saved[f"state:{i}"]) for i in range(structure.num_leaves)]
-        self._carry = jax.tree.unflatten(structure, leaves)
+        leaves, structure = jax.tree.flatten(self._carry)
+        saved_leaves = [jnp.asarray(saved[f"state:{i}"]) for i in range(len(leaves))]
+        self._carry = jax.tree.unflatten(structure, saved_leaves)
 
 
 def _rate(settings: dict[str, Any]) -> Any:

@@ -1,7 +1,8 @@
 """Hamiltonian Monte Carlo for continuous weights, with BlackJAX.
 
-Each iteration follows a fixed number of leapfrog steps (or NUTS), from fresh momenta of unit mass. The step size is
-adapted by dual averaging during the warm-up and frozen after it. Chains of one instance run as one batch.
+Each iteration follows a fixed number of leapfrog steps (or NUTS), from fresh momenta of unit mass. The step
+size is adapted by dual averaging during the warm-up and frozen after it. Chains of one instance run as one
+batch.
 """
 
 from __future__ import annotations
@@ -46,13 +47,15 @@ def hmc(
     instance : Instance
         With continuous weights; discrete ones are for :func:`~widthwise.learners.metropolis`.
     start : "teacher", "random" or array
-        On the teacher (informed), on a draw from the prior, or on weights of shape (k, d) or (n_chains, k, d).
+        On the teacher (informed), on a draw from the prior, or on weights of shape (k, d) or (n_chains, k,
+        d).
     iterations, record_every : int
         Length of the run, and how often it is observed (a hundredth of the run unless given).
     n_leapfrog, step_size, target_acceptance
         Leapfrog steps an iteration; step size to begin with; acceptance that its adaptation aims at.
     n_warmup : int
-        Iterations during which the step size adapts (a quarter of the run unless given).
+        Iterations during which the step size adapts (a quarter of the run unless given; give it if a
+        checkpoint is to be continued beyond the length first asked for).
     is_nuts : bool
         Let the no-U-turn rule choose the number of leapfrog steps (a power of two, up to 2¹⁰).
     learn_readouts : bool
@@ -109,7 +112,7 @@ def hmc(
 
 
 class _Hmc:
-    """Chains of HMC in step; the state is (positions with their gradients, step-size adaptations, key, time)."""
+    """Chains of HMC in step; the state is (positions and gradients, step-size adaptations, key, time)."""
 
     def __init__(
         self, instance: Instance, weights: np.ndarray, readouts: np.ndarray, settings: dict[str, Any]
@@ -119,14 +122,20 @@ class _Hmc:
 
         from .jax_model import Data
 
-        how = {name: settings[name] for name in ("n_leapfrog", "target_acceptance", "is_nuts", "learn_readouts")}
+        how = {
+            name: settings[name] for name in ("n_leapfrog", "target_acceptance", "is_nuts", "learn_readouts")
+        }
         shape = (len(weights), instance.k, instance.d)
         self._model, start, self._block = _compiled(instance.problem, shape, instance.dtype, **how)
         self._data = Data.of(instance, weights)
         position = self._model.to_position(weights, readouts)
         position = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=instance.dtype), position)
         self._carry = start(
-            position, self._data, settings["step_size"], settings["n_warmup"], jax.random.PRNGKey(settings["seed"])
+            position,
+            self._data,
+            settings["step_size"],
+            settings["n_warmup"],
+            jax.random.PRNGKey(settings["seed"]),
         )
 
     @property
@@ -158,9 +167,9 @@ class _Hmc:
         import jax
         import jax.numpy as jnp
 
-        structure = jax.tree.structure(self._carry)
-        leaves = [jnp.asarray(saved[f"state:{i}"]) for i in range(structure.num_leaves)]
-        self._carry = jax.tree.unflatten(structure, leaves)
+        leaves, structure = jax.tree.flatten(self._carry)
+        saved_leaves = [jnp.asarray(saved[f"state:{i}"]) for i in range(len(leaves))]
+        self._carry = jax.tree.unflatten(structure, saved_leaves)
 
 
 @lru_cache(maxsize=16)
@@ -174,7 +183,7 @@ def _compiled(
     is_nuts: bool,
     learn_readouts: bool,
 ) -> tuple[Any, Any, Any]:
-    """Model, function that makes the state, and function that advances it; compiled once for all instances."""
+    """Model, function that makes the state, function that advances it; compiled once for all instances."""
     import jax
     import jax.numpy as jnp
     from blackjax.adaptation.step_size import dual_averaging_adaptation
@@ -192,7 +201,9 @@ def _compiled(
 
     def one_step(key, state, step_size, data):
         density = partial(model.log_posterior, data=data)
-        return kernel(key, state, density, step_size, inverse_mass_matrix=jnp.ones(n_unknowns, dtype), **length)
+        return kernel(
+            key, state, density, step_size, inverse_mass_matrix=jnp.ones(n_unknowns, dtype), **length
+        )
 
     def iteration(carry, _, data):
         states, adaptations, key, n_left = carry
@@ -215,7 +226,8 @@ def _compiled(
     def start(position, data, step_size, n_warmup, key):
         states = jax.vmap(lambda u: fixed_length.init(u, partial(model.log_posterior, data=data)))(position)
         adaptations = jax.vmap(adapt_init)(jnp.full(n_chains, step_size, dtype))
-        # The average that is frozen after the warm-up begins at the step size given, for runs without a warm-up.
+        # The average that is frozen after the warm-up begins at the step size given, for runs without a
+        # warm-up.
         adaptations = adaptations._replace(log_step_size_avg=adaptations.log_step_size)
         adaptations = jax.tree.map(jnp.asarray, adaptations)
         return states, adaptations, key, jnp.asarray(n_warmup)
@@ -227,16 +239,20 @@ def _check_problem(instance: Instance, learn_readouts: bool) -> None:
     problem = instance.problem
     if problem.weights.is_discrete:
         raise ValueError(
-            f"hmc needs weights with a density, and {problem.weights.name} weights are discrete; use metropolis"
+            f"hmc needs weights with a density, and {problem.weights.name} weights are discrete; "
+            "use metropolis"
         )
     try:
         problem.weights.log_density(np.zeros(1))
     except ValueError:
         raise ValueError(
-            f"hmc needs weights with a density, and {problem.weights.name} weights have an atom; use metropolis"
+            f"hmc needs weights with a density, and {problem.weights.name} weights have an atom; "
+            "use metropolis"
         ) from None
     if problem.activation._jumps():
-        raise ValueError(f"hmc needs a continuous activation, and {problem.activation.name!r} jumps; use metropolis")
+        raise ValueError(
+            f"hmc needs a continuous activation, and {problem.activation.name!r} jumps; use metropolis"
+        )
     if learn_readouts and problem.readouts.is_discrete:
         raise ValueError(
             f"hmc learns readouts with a density, and {problem.readouts.name} readouts are discrete; "

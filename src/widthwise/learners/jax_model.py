@@ -1,6 +1,7 @@
 r"""The network and its log posterior in JAX.
 
-.. math:: \ln P(W \mid D) = \sum_\mu \ln P_\mathrm{out}(y_\mu \mid \lambda_\mu(W)) + \sum_{ij} \ln P_W(W_{ij}) + c
+.. math:: \ln P(W \mid D) = \sum_\mu \ln P_\mathrm{out}(y_\mu \mid \lambda_\mu(W))
+          + \sum_{ij} \ln P_W(W_{ij}) + c
 
 with inputs laid out d × n: pre-activations are one product W X and the gradient one more, everything between
 being elementwise and fused. Data are arguments, never constants of the compiled function: X is held once.
@@ -58,7 +59,9 @@ class Data:
         require_memory(n_bytes, f"sampling at d = {instance.d} with n = {instance.n}")
         labels = instance.labels
         likelihood = instance.problem.channel.log_likelihood(labels, instance.outputs(weights[0]))
-        prior = 0.0 if instance.problem.weights.is_discrete else _log_prior(instance.problem.weights, weights[0])
+        prior = (
+            0.0 if instance.problem.weights.is_discrete else _log_prior(instance.problem.weights, weights[0])
+        )
         offsets = np.array([np.mean(likelihood), prior])
         arrays = (instance.inputs, labels, instance.readouts, offsets)
         return cls(*(jnp.asarray(a, dtype=instance.dtype) for a in arrays))

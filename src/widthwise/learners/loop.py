@@ -1,38 +1,40 @@
 """The loop that every iterative learner shares: records, progress, Ctrl-C, time limit, checkpoint and resume.
 
-A learner supplies a :class:`Chain`, which knows how to advance and how to save itself; the loop does the rest.
+A learner supplies a :class:`Chain`, which knows how to advance and how to save itself; the loop does the
+rest.
 """
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
-import json
 import os
-import sys
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..experiments.instance import Instance
 from ..experiments.observables import N_ORDERS, Observer
+from .checkpoint import Checkpoint
+from .progress import progress_bar
 from .run import Run
 
 __all__ = ["Chain", "checked_counts", "run_chain", "starting_weights"]
 
 _N_DRAWS = 8  # kept from the second half of a run, to compare replicas
-_CHECKPOINT_SECONDS = 20.0
 
 
 class Chain(Protocol):
     """One learner at work, possibly on several chains at once."""
 
-    weights: np.ndarray
-    """Current weights, chain × k × d."""
-    readouts: np.ndarray | None
+    @property
+    def weights(self) -> np.ndarray:
+        """Current weights, chain × k × d."""
+        ...
+
+    @property
+    def readouts(self) -> np.ndarray | None:
+        """Current readouts, chain × k; None where they are the teacher's."""
+        ...
 
     def advance(self, n_iterations: int) -> dict[str, np.ndarray]:
         """Go on; return statistics of these iterations, one number for each chain."""
@@ -66,13 +68,13 @@ def run_chain(
     """Advance ``chain`` to ``iterations``, observing it every ``record_every``, and gather the result.
 
     With ``checkpoint``, the state is written there now and then and at the end; a run that finds its own
-    file goes on from it and ends exactly as one that was never stopped. What is not a sampler returns the best network
-    it passed through, and stops after ``patience`` records without a better one.
+    file goes on from it and ends exactly as one that was never stopped. What is not a sampler returns the
+    best network it passed through, and stops after ``patience`` records without a better one.
     """
     start = time.perf_counter()
     observer = Observer(instance, is_matched=is_matched)
     book = _Book(observer, is_sampler)
-    file = _Checkpoint(checkpoint, _fingerprint(learner, instance, {**settings, "record_every": record_every}))
+    file = Checkpoint(checkpoint, learner, instance, {**settings, "record_every": record_every})
     saved = file.read()
     if saved is None:
         done = 0
@@ -83,7 +85,7 @@ def run_chain(
         chain.restore(saved)
     status = "done"
     last = (done, chain.save())
-    with _progress_bar(learner, done, iterations, progress) as show:
+    with progress_bar(learner, done, iterations, progress) as show:
         try:
             while done < iterations:
                 if max_seconds is not None and time.perf_counter() - start > max_seconds:
@@ -95,13 +97,13 @@ def run_chain(
                 book.add(done, chain, statistics, keep=is_sampler and 2 * done > iterations)
                 last = (done, chain.save())
                 show(done, book.latest())
-                file.write_now_and_then(*last, book)
+                file.write_now_and_then(*last, book.save)
                 if patience is not None and book.n_since_best() >= patience:
                     status = "stopped early"
                     break
         except KeyboardInterrupt:
             status = "interrupted"
-    file.write(*last, book)
+    file.write(*last, book.save())
     return Run(
         learner=learner,
         instance=instance,
@@ -143,7 +145,9 @@ def starting_weights(
         raise ValueError(f"start must be 'teacher', 'random' or an array of weights, got {start!r}")
     given = np.asarray(start, dtype=float)
     if given.shape not in (shape, shape[1:]):
-        raise ValueError(f"start must have the shape {shape[1:]} (k, d) or {shape} with chains, got {given.shape}")
+        raise ValueError(
+            f"start must have the shape {shape[1:]} (k, d) or {shape} with chains, got {given.shape}"
+        )
     if not np.isfinite(given).all():
         raise ValueError("start must hold finite weights")
     return np.broadcast_to(given, shape).copy(), True
@@ -180,7 +184,11 @@ class _Book:
 
     def _note_best(self, error: np.ndarray, chain: Chain) -> None:
         """Keep, for each chain, the network of lowest error so far."""
-        now = {"error": error.copy(), "record": np.full(len(error), len(self.rows) - 1), "weights": np.array(chain.weights)}
+        now = {
+            "error": error.copy(),
+            "record": np.full(len(error), len(self.rows) - 1),
+            "weights": np.array(chain.weights),
+        }
         if chain.readouts is not None:
             now["readouts"] = np.array(chain.readouts)
         if not self.best:
@@ -212,7 +220,9 @@ class _Book:
         columns = {}
         for name in names:
             like = next(row[name] for row in self.rows if name in row)
-            columns[name] = np.stack([row.get(name, np.full(like.shape, np.nan)) for row in self.rows], axis=1)
+            columns[name] = np.stack(
+                [row.get(name, np.full(like.shape, np.nan)) for row in self.rows], axis=1
+            )
         return columns
 
     def dataset(self):
@@ -227,7 +237,9 @@ class _Book:
             "order": np.arange(1, N_ORDERS + 1),
             "readout": self.observer.groups.values,
         }
-        variables = {name: (("chain", "draw", *extra.get(name, ())), value) for name, value in columns.items()}
+        variables = {
+            name: (("chain", "draw", *extra.get(name, ())), value) for name, value in columns.items()
+        }
         return xarray.Dataset(variables, coords=coordinates)
 
     def save(self) -> dict[str, np.ndarray]:
@@ -242,80 +254,9 @@ class _Book:
         self.iterations = [int(i) for i in saved.pop("book:iterations")]
         self.draws = list(saved.pop("book:draws"))
         self.stride, self.n_offered = (int(i) for i in saved.pop("book:counts"))
-        self.best = {key.removeprefix("best:"): saved.pop(key) for key in list(saved) if key.startswith("best:")}
+        self.best = {
+            key.removeprefix("best:"): saved.pop(key) for key in list(saved) if key.startswith("best:")
+        }
         names = [key for key in saved if key.startswith("trace:")]
         columns = {key.removeprefix("trace:"): saved.pop(key) for key in names}
         self.rows = [{name: c[:, i] for name, c in columns.items()} for i in range(len(self.iterations))]
-
-
-class _Checkpoint:
-    """The file of a run, written beside and renamed so that a crash leaves the old one whole."""
-
-    def __init__(self, path: str | os.PathLike[str] | None, fingerprint: str) -> None:
-        self.path = None if path is None else Path(path)
-        self.fingerprint = fingerprint
-        self.written = time.perf_counter()
-
-    def read(self) -> dict[str, np.ndarray] | None:
-        if self.path is None or not self.path.exists():
-            return None
-        with np.load(self.path, allow_pickle=False) as file:
-            saved = dict(file)
-        if str(saved.pop("fingerprint")) != self.fingerprint:
-            raise ValueError(
-                f"checkpoint {str(self.path)!r} belongs to another run (instance, learner or settings differ); "
-                "give another path, or remove the file"
-            )
-        return saved
-
-    def write_now_and_then(self, done: int, state: dict[str, np.ndarray], book: _Book) -> None:
-        if time.perf_counter() - self.written > _CHECKPOINT_SECONDS:
-            self.write(done, state, book)
-
-    def write(self, done: int, state: dict[str, np.ndarray], book: _Book) -> None:
-        if self.path is None:
-            return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        beside = self.path.with_name(self.path.name + ".part")
-        with open(beside, "wb") as file:
-            np.savez(file, fingerprint=np.array(self.fingerprint), done=np.array(done), **state, **book.save())
-        os.replace(beside, self.path)
-        self.written = time.perf_counter()
-
-
-def _fingerprint(learner: str, instance: Instance, settings: dict[str, Any]) -> str:
-    """What must agree for a checkpoint to be gone on with; the number of iterations need not."""
-    where = [repr(instance.problem), instance.d, instance.n, instance.alpha, instance.seed, instance.dtype]
-    text = json.dumps([learner, where, instance.is_readout_drawn, settings], sort_keys=True, default=_digest)
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _digest(value: Any) -> str:
-    return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
-
-
-@contextlib.contextmanager
-def _progress_bar(learner: str, done: int, total: int, progress: bool | None) -> Iterator[Any]:
-    """A function of (iterations done, latest numbers) that draws them, or one that does nothing."""
-    if progress is None:
-        progress = sys.stderr.isatty()
-    if not progress:
-        yield lambda done, latest: None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("accepted {task.fields[acceptance]}  excess error {task.fields[excess_error]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(learner, total=total, completed=done, acceptance="–", excess_error="–")
-
-        def show(done: int, latest: dict[str, float]) -> None:
-            bar.update(task, completed=done, **{name: f"{value:.3g}" for name, value in latest.items()})
-
-        yield show

@@ -1,13 +1,14 @@
 r"""Single-flip Metropolis for discrete weights, with Numba; parallel tempering on request.
 
-A step proposes another value for one weight W_ij. It moves one row of pre-activations along one row of the inputs,
+A step proposes another value for one weight W_ij. It moves one row of pre-activations along one row of the
+inputs,
 
 .. math:: h_{i\mu} \to h_{i\mu} + \delta X_{j\mu}/\sqrt d, \qquad
           \lambda_\mu \to \lambda_\mu + v_i\,[\sigma(h') - \sigma(h)]/\sqrt k,
 
-and is decided by the change of the log-likelihood, summed in single precision by blocks. An iteration is a sweep of kd
-steps. Pre-activations and outputs are recomputed from the weights every few sweeps; what the running log-likelihood
-had then drifted from its value in double precision is recorded as ``drift``.
+and is decided by the change of the log-likelihood, summed in single precision by blocks. An iteration is a
+sweep of kd steps. Pre-activations and outputs are recomputed from the weights every few sweeps; what the
+running log-likelihood had then drifted from its value in double precision is recorded as ``drift``.
 
 Laws without atoms only, such as sparse Gaussian ones, propose a fresh draw from the prior.
 """
@@ -60,8 +61,8 @@ def metropolis(
     scan : "random" or "sequential"
         Weights drawn with repetition (units in random order), or one after the other.
     temperatures : increasing, beginning with 1
-        More than one asks for parallel tempering: the likelihood to the power 1/temperature, neighbours exchanged
-        after each sweep. Only the draws at temperature 1 are observed.
+        More than one asks for parallel tempering: the likelihood to the power 1/temperature, neighbours
+        exchanged after each sweep. Only the draws at temperature 1 are observed.
     n_chains : int
         Independent chains; they share the cores.
     discard, progress, checkpoint, max_seconds
@@ -103,7 +104,7 @@ def metropolis(
 class _Metropolis:
     """All replicas: for each chain one at each temperature, at first in that order."""
 
-    readouts = None
+    readouts: np.ndarray | None = None
 
     def __init__(self, instance: Instance, weights: np.ndarray, settings: dict[str, Any]) -> None:
         from .metropolis_kernel import build_sweep
@@ -118,10 +119,22 @@ class _Metropolis:
         labels, outputs = instance.labels, instance.outputs(weights[0])
         kernel = label_kernel(instance.problem.channel, labels, outputs, instance.dtype)
         activation = instance.problem.activation
-        sweep = build_sweep(numba_activation(activation, instance.dtype), kernel.gain, not is_cheap(activation))
-        seeds = np.random.SeedSequence([settings["seed"], instance.seed, 1]).spawn(self.n_chains * n_temperatures + 1)
+        sweep = build_sweep(
+            numba_activation(activation, instance.dtype), kernel.gain, not is_cheap(activation)
+        )
+        seeds = np.random.SeedSequence([settings["seed"], instance.seed, 1]).spawn(
+            self.n_chains * n_temperatures + 1
+        )
         self.replicas = [
-            _Replica(instance, w, kernel, sweep, np.random.default_rng(seed), settings["scan"], is_cheap(activation))
+            _Replica(
+                instance,
+                w,
+                kernel,
+                sweep,
+                np.random.default_rng(seed),
+                settings["scan"],
+                is_cheap(activation),
+            )
             for w, seed in zip(np.repeat(weights, n_temperatures, axis=0), seeds[1:], strict=True)
         ]
         self.rng = np.random.default_rng(seeds[0])
@@ -251,7 +264,7 @@ class _Replica:
         return n_accepted
 
     def _random_sites(self) -> np.ndarray:
-        """Weights drawn with repetition, visited unit by unit: a row then stays in the cache (5 µs against 10)."""
+        """Weights drawn with repetition, unit by unit: a row then stays in the cache (5 µs against 10)."""
         k, d = self.weights.shape
         units = self.rng.permutation(k)[np.sort(self.rng.integers(0, k, k * d))]
         return units * d + self.rng.integers(0, d, k * d)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numba
-import numpy as np
 
 __all__ = ["build_sweep"]
 
@@ -15,13 +14,14 @@ _BLOCK = 2048  # samples whose gains are summed in single precision before being
 def build_sweep(activation: Callable, gain: Callable, keeps_active: bool) -> Callable:
     """A function that makes one step for each of ``sites`` and returns the numbers accepted and gained.
 
-    Discrete laws propose atom ``index + shift`` (cyclically) and weigh the prior; the others take ``targets``, draws
-    from the prior, for which the prior cancels. With ``keeps_active`` the values σ(h) are kept in ``active`` instead of
-    computed again: worth its memory where σ is dearer than a read (27 against 14 microseconds for tanh, n = 22 500).
+    Discrete laws propose atom ``index + shift`` (cyclically) and weigh the prior; the others take
+    ``targets``, draws from the prior, for which the prior cancels. With ``keeps_active`` the values σ(h)
+    are kept in ``active`` instead of computed again: worth its memory where σ is dearer than a read (27
+    against 14 microseconds for tanh, n = 22 500).
     """
 
-    # Blocks are slices handed to a function of their own: a loop from 0 to size is vectorised, one from low to
-    # high is not (75 against 11 microseconds for n = 22 500).
+    # Blocks are slices handed to a function of their own: a loop from 0 to size is vectorised, one from low
+    # to high is not (75 against 11 microseconds for n = 22 500).
     @numba.njit(fastmath=True, nogil=True, error_model="numpy")
     def change_of_block(hidden, active, outputs, x, codes, step, shift, parameters, table):
         total = shift - shift  # zero of the same precision
@@ -38,7 +38,15 @@ def build_sweep(activation: Callable, gain: Callable, keeps_active: bool) -> Cal
         for low in range(0, hidden.size, _BLOCK):
             part = slice(low, min(low + _BLOCK, hidden.size))
             total += change_of_block(
-                hidden[part], active[part], outputs[part], x[part], codes[part], step, shift, parameters, table
+                hidden[part],
+                active[part],
+                outputs[part],
+                x[part],
+                codes[part],
+                step,
+                shift,
+                parameters,
+                table,
             )
         return total
 

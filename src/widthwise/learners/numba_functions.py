@@ -1,9 +1,10 @@
 """Activations and channels as scalar functions that Numba inlines into a vectorised loop.
 
-Formulas made of arithmetic, max, min, tanh and the like are compiled from their tree, node by node. Everything else (exp,
-erf, sin, a bare callable) is read from a table with steps of 1/1024 and linear interpolation: an error of 1e-7 σ'', the
-rounding of single precision, for |x| < 12 and linear beyond; a kink that is not a multiple of 1/1024 is rounded off there.
-Channels become the change of the log-likelihood of one sample.
+Formulas made of arithmetic, max, min, tanh and the like are compiled from their tree, node by node.
+Everything else (exp, erf, sin, a bare callable) is read from a table with steps of 1/1024 and linear
+interpolation: an error of 1e-7 σ'', the rounding of single precision, for |x| < 12 and linear beyond; a
+kink that is not a multiple of 1/1024 is rounded off there. Channels become the change of the log-likelihood
+of one sample.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ _MOST_LABELS = 16
 def is_cheap(activation: Activation) -> bool:
     """Whether computing σ is no dearer than reading it: polynomials and piecewise linear functions."""
     tree = getattr(activation._function, "tree", None)
-    return tree is not None and all(_is_compiled(n) and n.kind not in ("tanh", "sigmoid") for n in tree.walk())
+    return tree is not None and all(
+        _is_compiled(n) and n.kind not in ("tanh", "sigmoid") for n in tree.walk()
+    )
 
 
 @lru_cache(maxsize=32)
@@ -49,9 +52,9 @@ def numba_activation(activation: Activation, dtype: str = "float32") -> Callable
 class LabelKernel:
     """How labels enter a single-flip step.
 
-    ``gain(code, state, change, parameters, table)`` is the change of the log-likelihood of one sample when λ changes by
-    ``change``. ``state`` is λ - ``shift``: λ - y for additive channels and λ otherwise; ``code`` tells the labels
-    apart in the second case.
+    ``gain(code, state, change, parameters, table)`` is the change of the log-likelihood of one sample when
+    λ changes by ``change``. ``state`` is λ - ``shift``: λ - y for additive channels and λ otherwise;
+    ``code`` tells the labels apart in the second case.
     """
 
     gain: Callable
@@ -61,7 +64,9 @@ class LabelKernel:
     table: np.ndarray
 
 
-def label_kernel(channel: Channel, labels: np.ndarray, outputs: np.ndarray, dtype: Any = np.float32) -> LabelKernel:
+def label_kernel(
+    channel: Channel, labels: np.ndarray, outputs: np.ndarray, dtype: Any = np.float32
+) -> LabelKernel:
     """The kernel of a channel for given labels; ``outputs`` at the start fix the range of its table."""
     codes = np.zeros(labels.size, dtype=np.uint8)
     if isinstance(channel, Gaussian):
@@ -82,7 +87,9 @@ def label_kernel(channel: Channel, labels: np.ndarray, outputs: np.ndarray, dtyp
         codes = where.astype(np.uint8)
     rows = np.array([channel.log_likelihood(np.full_like(grid, value), grid) for value in values])
     shift = labels if channel.is_additive else 0.0
-    return LabelKernel(_table_gain, codes, shift, np.array([-reach, per_unit], dtype=dtype), rows.astype(dtype))
+    return LabelKernel(
+        _table_gain, codes, shift, np.array([-reach, per_unit], dtype=dtype), rows.astype(dtype)
+    )
 
 
 @numba.njit(**_OPTIONS)

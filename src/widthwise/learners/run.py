@@ -1,7 +1,7 @@
 r"""What a learner returns: observables along the run, and the summary that a prediction is compared with.
 
-The words are those of a solution of the theory. For a sampler ``excess_error`` is half the Gibbs excess of its
-draws (at equilibrium, the error of the posterior mean); for a predictor it is the predictor's own.
+The words are those of a solution of the theory. For a sampler ``excess_error`` is half the Gibbs excess of
+its draws (at equilibrium, the error of the posterior mean); for a predictor it is the predictor's own.
 """
 
 from __future__ import annotations
@@ -57,13 +57,14 @@ class Run:
 
     def __repr__(self) -> str:
         return (
-            f"Run({self.learner}, d={self.instance.d}, alpha={self.instance.alpha:g}, status={self.status!r}, "
-            f"excess_error={self.excess_error:.4g}, matrix_overlap_centred={self.matrix_overlap_centred:.4g})"
+            f"Run({self.learner}, d={self.instance.d}, alpha={self.instance.alpha:g}, "
+            f"status={self.status!r}, excess_error={self.excess_error:.4g}, "
+            f"matrix_overlap_centred={self.matrix_overlap_centred:.4g})"
         )
 
     @cached_property
     def settled(self) -> xarray.Dataset:
-        """The part of the trace that is averaged; for a predictor, its last entry or the best of each chain."""
+        """The part of the trace that is averaged; for a predictor, its last entry or the best one."""
         n = self.trace.sizes["draw"]
         if self.is_best_kept:
             best = self.trace["excess_error"].argmin("draw")
@@ -71,10 +72,11 @@ class Run:
         first = min(n - 1, int(np.ceil(self.discard * n))) if self.is_sampler else n - 1
         return self.trace.isel(draw=slice(first, None))
 
-    def mean(self, name: str) -> np.ndarray:
+    def mean(self, name: str) -> Any:
         """Average of an observable over chains and the settled part of the run."""
         if name not in self.trace:
-            raise KeyError(f"{self.learner} does not record {name!r}; it records {', '.join(self.trace.data_vars)}")
+            recorded = ", ".join(map(str, self.trace.data_vars))
+            raise KeyError(f"{self.learner} does not record {name!r}; it records {recorded}")
         value = self.settled[name].mean(("chain", "draw")).to_numpy()
         return value if value.ndim else float(value)
 
@@ -134,7 +136,9 @@ class Run:
         n_chains, n_draws = self.draws.shape[:2]
         observer = Observer(self.instance)
         if n_chains > 1:
-            pairs = [(self.draws[c, t], self.draws[c + 1, t]) for c in range(n_chains - 1) for t in range(n_draws)]
+            pairs = [
+                (self.draws[c, t], self.draws[c + 1, t]) for c in range(n_chains - 1) for t in range(n_draws)
+            ]
         else:
             half = n_draws // 2
             pairs = [(self.draws[0, t], self.draws[0, t + half]) for t in range(n_draws - half)]
@@ -143,7 +147,7 @@ class Run:
 
     @property
     def is_at_equilibrium(self) -> bool:
-        """Whether half the Gibbs excess and the two-replica formula agree, as Nishimori demands; not a proof."""
+        """Whether half the Gibbs excess and the two-replica formula agree (Nishimori); not a proof."""
         half_gibbs, replicas = self.excess_error, self.replicas["excess_error"]
         if not (self.is_sampler and np.isfinite(replicas)):
             return True
@@ -153,8 +157,8 @@ class Run:
         """Warn when the draws cannot be from the posterior."""
         if not self.is_at_equilibrium:
             warnings.warn(
-                f"{self.learner} is not at equilibrium: half the Gibbs excess is {self.excess_error:.3g}, two "
-                f"replicas give {self.replicas['excess_error']:.3g}; run longer, or start on the teacher",
+                f"{self.learner} is not at equilibrium: half the Gibbs excess is {self.excess_error:.3g}, "
+                f"two replicas give {self.replicas['excess_error']:.3g}; run longer, or start on the teacher",
                 NotAtEquilibrium,
                 stacklevel=3,
             )
@@ -162,7 +166,9 @@ class Run:
     def moving_average(self, name: str, window: int = 10) -> np.ndarray:
         """Mean of the last ``window`` records of a scalar observable, at each record; chain × draw."""
         total = np.cumsum(self.trace[name].to_numpy(), axis=-1)
-        shifted = np.concatenate([np.zeros((total.shape[0], window)), total[:, :-window]], axis=1)[:, : total.shape[1]]
+        shifted = np.concatenate([np.zeros((total.shape[0], window)), total[:, :-window]], axis=1)[
+            :, : total.shape[1]
+        ]
         return (total - shifted) / np.minimum(np.arange(1, total.shape[1] + 1), window)
 
     def to_inference_data(self) -> Any:

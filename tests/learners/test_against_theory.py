@@ -1,0 +1,79 @@
+"""Samplers at moderate size against the theory, whose size is infinite.
+
+At d = 60 one instance differs from the limit by up to 10 % in the error (the table of
+``examples/validate_hmc.py`` shows it shrinking with d) and by 0.05 in the overlaps; close to a transition
+it is rounded by much more, and those values of α are left out. What is compared is therefore the physics:
+the branch, its error and its overlaps.
+"""
+
+import numpy as np
+import pytest
+
+import widthwise as ww
+from widthwise.experiments import sample_instance
+from widthwise.learners import hmc, metropolis
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::widthwise.learners.NotAtEquilibrium")]
+
+FINITE_SIZE = 0.12  # of the error, relative; of the overlaps of matrices, absolute, half of it
+
+
+def assert_close(run, theory):
+    allowed = FINITE_SIZE * theory.excess_error + 4 * run.standard_error("excess_error")
+    assert abs(run.excess_error - theory.excess_error) < allowed, (run.excess_error, theory.excess_error)
+    assert run.matrix_overlap_centred == pytest.approx(theory.matrix_overlap_centred, abs=0.5 * FINITE_SIZE)
+
+
+@pytest.mark.parametrize(
+    ("activation", "gamma", "alphas"),
+    [
+        ("relu", 0.5, (0.5, 1.0, 2.0, 3.0)),
+        ("relu", 0.8, (0.5, 1.0, 2.0, 3.0)),
+        ("tanh(2*x)", 0.5, (0.5, 2.0, 3.0, 4.0)),
+        ("tanh(2*x)", 0.8, (0.5, 1.0, 3.5, 4.0)),
+    ],
+)
+def test_informed_hmc(activation, gamma, alphas):
+    problem = ww.Problem(activation, channel=0.1, gamma=gamma)
+    for alpha in alphas:
+        theory = ww.solve(problem, alpha)
+        run = hmc(sample_instance(problem, d=60, alpha=alpha, seed=1), iterations=300, record_every=10)
+        assert_close(run, theory)
+        if theory.weight_overlap[0] > 0.8 or theory.excess_error > 0.1:  # far from an onset on either side
+            assert run.weight_overlap[0] == pytest.approx(theory.weight_overlap[0], abs=0.1)
+
+
+def test_uninformed_hmc_stays_on_the_universal_branch():
+    problem = ww.Problem("relu", channel=0.1, gamma=0.5)
+    theory = ww.solve(problem, 3.0, branch="universal")
+    run = hmc(
+        sample_instance(problem, d=60, alpha=3.0, seed=1), start="random", iterations=300, record_every=10
+    )
+    assert_close(run, theory)
+
+
+@pytest.mark.parametrize("alpha", [0.5, 3.0])
+def test_metropolis_on_both_sides_of_the_transition(alpha):
+    """σ₃, binary weights, Δ = 1.25: no unit is learnt at α = 0.5, all but everything at α = 3."""
+    problem = ww.Problem("sigma3", weights="rademacher", channel=1.25, gamma=0.5)
+    theory = ww.solve(problem, alpha)
+    run = metropolis(sample_instance(problem, d=60, alpha=alpha, seed=1), iterations=300, record_every=10)
+    if alpha < 1:
+        assert_close(run, theory)
+        assert abs(run.weight_overlap[0]) < 0.15
+    else:
+        # A handful of weights is wrong among 1800: the error counts them.
+        assert run.excess_error < 5 * theory.excess_error and run.weight_overlap[0] > 0.99
+
+
+@pytest.mark.parametrize("activation", ["relu", "tanh(2*x)"])
+def test_nishimori(activation):
+    """Two replicas overlap as much as a replica and the teacher, on average over instances."""
+    problem = ww.Problem(activation, channel=0.3, gamma=0.6)
+    differences = []
+    for seed in range(12):
+        inst = sample_instance(problem, d=12, alpha=1.5, seed=seed)
+        replicas = hmc(inst, iterations=400, record_every=10, n_chains=2, seed=seed).replicas
+        differences.append(replicas["teacher_overlap"] - replicas["replica_overlap"])
+    differences = np.array(differences)
+    assert abs(differences.mean()) < 4 * differences.std(ddof=1) / np.sqrt(differences.size)
