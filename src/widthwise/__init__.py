@@ -1,5 +1,6 @@
 """How well a wide two-layer neural network can be learnt, and how far a learner is from that limit."""
 
+from importlib import import_module
 from typing import Any
 
 from . import denoising
@@ -45,6 +46,28 @@ __all__ = [
     "transitions",
     "weights",
 ]
+
+
+# What needs the optional extras is imported when it is first asked for.
+_LAZY = {
+    "experiments": "",
+    "learners": "",
+    "plotting": "",
+    "sample_instance": "experiments.instance",
+    "GampRieRegressor": "learners.regressor",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if not _LAZY[name]:
+        return import_module(f"{__name__}.{name}")
+    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_LAZY])
 
 
 def _plot(curve: LearningCurve, ax: Any = None, **options: Any) -> Any:

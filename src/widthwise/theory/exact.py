@@ -8,7 +8,7 @@ implicit function theorem.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -35,8 +35,8 @@ class ExactFamily:
     rough: Family
     n_learnt: int = 0
     """Classes learnt, from the largest |readout| down; 0 when the profile is taken as a whole."""
-    values2: np.ndarray | None = None
-    powers: np.ndarray | None = None
+    values2: np.ndarray = field(default_factory=lambda: np.empty(0))
+    powers: np.ndarray = field(default_factory=lambda: np.empty(0))
     profile: Profile | None = None
 
     def solve(self, log_parameter: np.ndarray) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
@@ -114,7 +114,6 @@ class ExactFamily:
 
     def _solve_classes(self, log_x: np.ndarray) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
         m = self.n_learnt
-        assert self.values2 is not None and self.powers is not None
         values2, powers = self.values2, self.powers
         rest = float(powers[m:].sum())
         rough = families.family_at(self.setting, values2, powers, m, np.exp(log_x))
@@ -140,12 +139,12 @@ class ExactFamily:
         return ClassSolutions(z[:, 0], z[:, 1], full[:, 2:], residual), z[:, -1], slope
 
     def _solve_profile(self, log_tilt: np.ndarray) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
-        rough = self.rough
-        assert self.profile is not None
+        rough, profile = self.rough, self.profile
+        assert profile is not None
 
         def equations(rows: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             errors, jacobian = averaged.profile_equations(
-                self.setting, self.profile, np.exp(z[:, 1]), np.column_stack([log_tilt[rows], z[:, 0]])
+                self.setting, profile, np.exp(z[:, 1]), np.column_stack([log_tilt[rows], z[:, 0]])
             )
             swapped = np.zeros_like(jacobian)
             swapped[:, :, 0] = jacobian[:, :, 1]
@@ -157,7 +156,7 @@ class ExactFamily:
         )
         z, residual = newton_rows(equations, start, rtol=RTOL, max_steps=MAX_STEPS)
         _, jacobian = averaged.profile_equations(
-            self.setting, self.profile, np.exp(z[:, 1]), np.column_stack([log_tilt, z[:, 0]])
+            self.setting, profile, np.exp(z[:, 1]), np.column_stack([log_tilt, z[:, 0]])
         )
         slope = _alpha_slope(jacobian[:, :, ::-1])
         slope[~(residual <= ACCEPTED)] = np.nan

@@ -59,11 +59,11 @@ class Family:
             close |= (small & decade)[None, :]
         who2, at = np.nonzero(close & (near < 2e-2))
         index = np.concatenate([who, who2])
-        guesses = [
+        tilt, coupling, snr = (
             np.concatenate([y[left] + (share * (y[left + 1] - y[left]).T).T, y[at]])
             for y in (self.log_tilt, self.log_coupling, self.log_snr)
-        ]
-        return index, ClassSolutions(*guesses, residual=np.full(index.size, np.inf))
+        )
+        return index, ClassSolutions(tilt, coupling, snr, np.full(index.size, np.inf))
 
 
 def trace_family(setting: Setting, values2: np.ndarray, weights: np.ndarray, n_learnt: int) -> Family:

@@ -17,6 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..denoising import MatrixDenoiser
 from ..problem import Problem
 from .exact import ExactFamily
 from .roots import decreasing_root
@@ -98,7 +99,7 @@ def onset(problem: Problem, largest: float | None = None) -> float:
         return math.inf
     if needed == 0:
         return 0.0
-    hat = float(setting.table.denoiser.snr_of(1 - needed, needed))
+    hat = float(MatrixDenoiser(problem.readouts, problem.gamma).snr_of(1 - needed, needed))
     coupling = np.array([hat / (setting.gamma * setting.mu2_squared)])
     gap = setting.output_gap(np.array([1 - needed]), np.array([setting.kernel_total]))
     return float(setting.alpha_of(coupling, gap)[0])
