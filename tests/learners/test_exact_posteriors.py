@@ -91,9 +91,14 @@ def test_metropolis_on_three_atoms(spec):
     ("weights", "spec", "options"),
     [
         ("gaussian", "relu", {}),
-        ("gaussian", "tanh(2*x)", {"is_nuts": True}),
-        ("uniform", "he2(x)/sqrt(2)+he3(x)/6", {}),
-        (ww.weights.GaussianMixture.normalised((-1.0, 1.0), (0.3, 0.3), (0.4, 0.6)), "softplus", {}),
+        pytest.param("gaussian", "tanh(2*x)", {"is_nuts": True}, marks=pytest.mark.slow),
+        pytest.param("uniform", "he2(x)/sqrt(2)+he3(x)/6", {}, marks=pytest.mark.slow),
+        pytest.param(
+            ww.weights.GaussianMixture.normalised((-1.0, 1.0), (0.3, 0.3), (0.4, 0.6)),
+            "softplus",
+            {},
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["relu", "nuts", "uniform", "mixture"],
 )
@@ -126,6 +131,7 @@ LINEAR = sample_instance(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_hmc_on_a_gaussian_posterior(dtype):
     inst = sample_instance(LINEAR.problem, d=7, alpha=0.6, seed=2, dtype=dtype)
@@ -134,6 +140,7 @@ def test_hmc_on_a_gaussian_posterior(dtype):
     assert abs(z) < N_SIGMA, f"{z:.1f} standard errors"
 
 
+@pytest.mark.slow
 def test_hmc_with_a_wrong_belief_is_found_out():
     run = hmc(
         with_noise(LINEAR, 0.3),

@@ -23,6 +23,7 @@ __all__ = ["ScaledKernel", "scaled_kernel"]
 _LENGTH = 320  # terms; smooth functions end earlier
 _N_CHEBYSHEV = 20  # c_l(s) on a half octave of s to 1e-12, up to l = 320
 _CELLS_PER_OCTAVE = 2
+_AT_ONCE = 20_000  # powers of all correlations in one array, or one order after the other
 
 
 @lru_cache(maxsize=32)
@@ -57,12 +58,18 @@ class ScaledKernel:
         # A term holds the product of two coefficients: 1e-9 each is 1e-18 together.
         used = np.flatnonzero(np.maximum(np.abs(a).max(axis=0), np.abs(b).max(axis=0)) > 1e-9)
         length = int(used[-1]) + 1 if used.size else 1
-        total, power = np.outer(a[:, 0], b[:, 0]), np.ones_like(rho)
-        for order in range(1, length):
-            power *= rho
-            if a[:, order].any() and b[:, order].any():
+        orders = np.flatnonzero(np.any(a[:, :length], axis=0) & np.any(b[:, :length], axis=0))
+        if rho.size * length < _AT_ONCE:
+            powers = rho[..., None] ** orders
+            total = np.einsum("il,jl,ijl->ij", a[:, orders], b[:, orders], powers)
+        else:
+            total, power, last = np.zeros_like(rho), np.ones_like(rho), 0
+            for order in orders:
+                power *= rho ** int(order - last)
                 total += a[:, order, None] * b[:, order] * power
-        if length == _LENGTH:
+                last = order
+        # Coefficients that fall off geometrically, as those of tanh(2x), have left no tail by then.
+        if np.abs(a[:, -4:]).max() * np.abs(b[:, -4:]).max() > 1e-11:
             self._add_tail(total, s, t, rho, a, b)
         return total
 
@@ -144,8 +151,12 @@ def _chebyshev() -> np.ndarray:
 
 def _interpolation(x: np.ndarray) -> np.ndarray:
     """Matrix from values on the nodes to values at x in [0, 1], through the Chebyshev coefficients."""
-    vander = np.polynomial.chebyshev.chebvander
-    at_nodes = vander(2 * _chebyshev() - 1, _N_CHEBYSHEV - 1)
-    project = (2 / _N_CHEBYSHEV) * at_nodes.T
+    return np.polynomial.chebyshev.chebvander(2 * x - 1, _N_CHEBYSHEV - 1) @ _to_chebyshev()
+
+
+@lru_cache(maxsize=1)
+def _to_chebyshev() -> np.ndarray:
+    """Matrix from values on the nodes to Chebyshev coefficients."""
+    project = np.polynomial.chebyshev.chebvander(2 * _chebyshev() - 1, _N_CHEBYSHEV - 1).T * 2 / _N_CHEBYSHEV
     project[0] /= 2
-    return vander(2 * x - 1, _N_CHEBYSHEV - 1) @ project
+    return project
