@@ -10,6 +10,7 @@ BENCH_ARGS ?=
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp-dev
+CORE := $(VENV)/.stamp-core
 
 # One thread for each test process: without this every process starts as many threads as there are
 # cores, and the linear algebra of two processes fights over the same ones.
@@ -24,7 +25,7 @@ help: ## list the targets
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) \
 		| awk -F'|' '{ printf "  %-10s %s\n", $$1, $$2 }'
 
-demo: $(STAMP) ## predict a learning curve: print a table, write demo/learning_curve.png
+demo: $(CORE) ## predict a learning curve: print a table, write demo/learning_curve.png
 	$(BIN)/python examples/demo.py
 
 test: $(STAMP) ## run all the tests
@@ -56,8 +57,9 @@ clean: ## remove everything that was generated, except .venv
 	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks
 	find . \( -path ./$(VENV) -o -path ./.git \) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# The stamp is as new as the last installation, so nothing is installed again until the dependencies change.
-$(STAMP): pyproject.toml
+# A stamp is as new as the last installation, so nothing is installed again until the dependencies
+# change. The demo needs only the core; everything else the extras for development.
+$(CORE): pyproject.toml
 	@echo "Setting up $(VENV) (only the first time, and when pyproject.toml changes) ..."
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
 		$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -65,5 +67,10 @@ $(STAMP): pyproject.toml
 			exit 1; }; \
 		$(PYTHON) -m venv --clear $(VENV); }
 	@$(BIN)/python -m pip install --quiet --upgrade pip
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(STAMP): $(CORE)
+	@echo "Installing what the tests need ..."
 	@$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	@touch $@
