@@ -148,6 +148,7 @@ def test_other_channels_follow_state_evolution_too(channel):
     ],
 )
 def test_the_universal_curve_at_d_150(activation, weights, readouts):
+    """Four instances of each; the example gamp_rie_finite_size has ten and larger sizes."""
     problem = ww.Problem(activation, weights, readouts, 0.1, 0.5)
     errors, _ = errors_of(problem, 150, 1.0, range(4))
     # What is left after the linear part: below 1.5/d relative in every case measured.

@@ -229,7 +229,9 @@ def iterate(
         raise ValueError(f"max_steps must be >= 1, got {max_steps!r}")
     n, d = design.n_samples, design.n_features
     labels = np.asarray(labels, dtype=float)
-    state, residual_old, feedback = _first_state(design, labels, shrinkage, output, linear_power, start)
+    state, residual_old, feedback, fit_first = _first_state(
+        design, labels, shrinkage, output, linear_power, start
+    )
     fit_old: np.ndarray | None = None
     change_old = math.inf
     growth = _GROWTH + 3 * math.sqrt(2 / n)
@@ -239,7 +241,10 @@ def iterate(
     history: list[dict[str, float]] = []
     tiny = 1e-14 * float(np.var(labels)) + 1e-300
     for step in range(max_steps + 1):
-        fit = design.outputs(state.matrix, state.vector)
+        if step == 0 and fit_first is not None:
+            fit = fit_first
+        else:
+            fit = design.outputs(state.matrix, state.vector)
         # The Onsager term: V g = (V/τ²) r of the step before.
         residual, tau2, state.intercept = output(labels, fit - feedback * residual_old, state.variance)
         tau2 = max(tau2, tiny)
@@ -317,7 +322,7 @@ def _first_state(
     output: Output,
     linear_power: float | None,
     start: str | np.ndarray,
-) -> tuple[GampRieState, np.ndarray, float]:
+) -> tuple[GampRieState, np.ndarray, float, np.ndarray | None]:
     """The linear part by ridge regression and the matrix as asked for; with its residual and Onsager coefficient."""
     n, d = design.n_samples, design.n_features
     if isinstance(start, str) and start not in ("prior", "spectral"):
@@ -350,13 +355,14 @@ def _first_state(
             state.matrix_error = 2 * noise_std**2 / d * max(shrunk.divergence, 0.0)
             spectral = shrunk.divergence / n * centred  # Onsager term of a matrix made from these labels
     if n_free == 0.0 and not is_spectral:
-        return state, np.zeros(n), 0.0
+        return state, np.zeros(n), 0.0, None
     # A converged linear fit obeys r = y - fit + (n_free/n) r, the residual of a fresh sample.
     share = min(n_free / n, 0.95)
-    residual = (labels - design.outputs(state.matrix, state.vector) + spectral) / (1 - share)
+    fit = design.outputs(state.matrix, state.vector)
+    residual = (labels - fit + spectral) / (1 - share)
     residual -= residual.mean()
     state.vector_error = share * float(np.mean(residual**2))
-    return state, share * residual + spectral, 1.0
+    return state, share * residual + spectral, 1.0, fit
 
 
 def _shrink_vector(noisy: np.ndarray, noise: float, power: float | None) -> tuple[np.ndarray, float]:

@@ -161,12 +161,15 @@ def _forms(
     block: np.ndarray, centre: np.ndarray | None, matrix: np.ndarray, vector: np.ndarray
 ) -> np.ndarray:
     x = _centred(block, centre)
-    # Rounded at the scale of the largest entry; xᵀQx + bᵀx = Σ_j x_j (Qx + b)_j.
-    half = x @ matrix.astype(x.dtype, copy=False)
-    half += vector.astype(x.dtype, copy=False)
-    if x.flags.c_contiguous or x.strides[1] < x.strides[0]:
+    # xᵀQx + bᵀx = Σ_j x_j (Qx + b)_j, with the product laid out as the samples are.
+    q, b = matrix.astype(x.dtype, copy=False), vector.astype(x.dtype, copy=False)
+    if x.strides[1] <= x.strides[0]:
+        half = x @ q
+        half += b
         return np.einsum("ij,ij->i", half, x).astype(float)
-    return np.einsum("ji,ji->i", half.T, x.T).astype(float)
+    half = q @ x.T
+    half += b[:, None]
+    return np.einsum("ji,ji->i", half, x.T).astype(float)
 
 
 def _weighted(
