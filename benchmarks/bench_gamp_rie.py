@@ -1,11 +1,12 @@
 """GAMP-RIE against a plain NumPy version in double precision: same iteration, same number of steps.
 
 The plain version finds the resolvent of each eigenvalue by a scalar root search, integrates the mmse with
-``scipy.integrate.quad`` (default tolerances) over the density found in the same way, and forms its two products in
-float64. Times are of the processor, on one thread (set
-``OPENBLAS_NUM_THREADS=1``), so that other work on the machine does not count.
+``scipy.integrate.quad`` (default tolerances) over the density found in the same way, and forms its two
+products in float64. Times are of the processor, on one thread (set ``OPENBLAS_NUM_THREADS=1``), so that
+other work on the machine does not count.
 
-``python benchmarks/bench_gamp_rie.py large`` adds d = 1000, alpha = 0.5 (n = 500 000) from a memory-mapped file of 2 GB.
+``python benchmarks/bench_gamp_rie.py large`` adds d = 1000, alpha = 0.5 (n = 500 000) from a memory-mapped
+file of 2 GB.
 """
 
 import math
@@ -30,8 +31,9 @@ N_STEPS = 6
 class Plain:
     """One scalar root search for each eigenvalue and for each node of the quadrature.
 
-    Readouts are atoms (Gaussian ones in bins, as the paper treats continuous laws), whose resolvent is the root of a
-    polynomial; or, with ``bins=0``, Gaussian ones by the Faddeeva function and an averaged fixed-point iteration.
+    Readouts are atoms (Gaussian ones in bins, as the paper treats continuous laws), whose resolvent is the
+    root of a polynomial; or, with ``bins=0``, Gaussian ones by the Faddeeva function and an averaged
+    fixed-point iteration.
     """
 
     def __init__(self, readouts: str, gamma: float, bins: int) -> None:
@@ -119,15 +121,16 @@ def compare(readouts: str, bins: int = 0) -> None:
     x64 = np.ascontiguousarray(x.T, dtype=float)
     slow, matrix = timed(lambda: Plain(readouts, 0.5, bins).run(x64, y, mu1, mu2, N_STEPS))
     apart = np.linalg.norm(matrix - state.matrix) / np.linalg.norm(matrix)
+    name = f"{readouts} in {bins} bins" if bins else readouts
     print(
-        f"{readouts:12s} {f'({bins} bins) ' if bins else ''}d=150 alpha=1, {N_STEPS} steps: {fast:.3f} s, plain {slow:.2f} s, ratio {slow / fast:.1f}; "
-        f"matrices {apart:.1e} apart",
+        f"{name}, d=150, alpha=1, {N_STEPS} steps: {fast:.3f} s, plain {slow:.2f} s, "
+        f"ratio {slow / fast:.1f}; matrices {apart:.1e} apart",
         flush=True,
     )
 
 
 def product_rate(d: int = 400, alpha: float = 0.5) -> None:
-    """Both products of a step, counted as 4nd² operations, against one matrix product of the same precision."""
+    """Both products of a step, counted as 4nd² operations, against one product of the same precision."""
     n = round(alpha * d**2)
     rng = np.random.default_rng(0)
     x = rng.standard_normal((n, d), dtype=np.float32)
@@ -168,7 +171,8 @@ def large(d: int = 1000, alpha: float = 0.5) -> None:
     limit = ww.solve(problem, alpha, branch="universal").excess_error
     print(
         f"d={d} n={n}: {seconds:.0f} s, {state.n_steps} steps, {state.status}; estimated test error "
-        f"{state.residual_variance:.5f}, universal branch {0.1 + limit:.5f}; anonymous memory {anonymous_memory():.2f} GB",
+        f"{state.residual_variance:.5f}, universal branch {0.1 + limit:.5f}; "
+        f"anonymous memory {anonymous_memory():.2f} GB",
         flush=True,
     )
 

@@ -1,4 +1,4 @@
-"""GAMP-RIE on instances: the universal branch, step by step, for any activation, readouts, weights and channel."""
+"""GAMP-RIE on instances: the universal branch, step by step, for any ingredients."""
 
 import numpy as np
 import pytest
@@ -91,7 +91,8 @@ def test_options_agree_at_the_fixed_point():
         assert gamp_rie(instance, **options).excess_error == pytest.approx(plain.excess_error, rel=3e-3), (
             options
         )
-    # The measured and the known noise level differ by their fluctuation, √(2/n), which enters to second order.
+    # The measured and the known noise level differ by their fluctuation, √(2/n), which enters to second
+    # order.
     assert gamp_rie(instance, is_noise_known=True).excess_error == pytest.approx(plain.excess_error, rel=1e-2)
 
 

@@ -61,8 +61,9 @@ def test_single_precision_is_summed_in_double_precision():
     w = rng.standard_normal(n)
     gram, _ = SampleBlocks(x).weighted_sums(w)
     exact = (x.T.astype(float) * w) @ x.astype(float)
-    # Weights are shifted by up to 5: every block is a sum of about 5 · 8192, rounded at 6e-8 in each of its partial
-    # sums; over 49 blocks this leaves 1e-7 of Σ|w|x² or so, where one sum in single precision would leave 1e-5.
+    # Weights are shifted by up to 5: every block is a sum of about 5 · 8192, rounded at 6e-8 in each of its
+    # partial sums; over 49 blocks this leaves 1e-7 of Σ|w|x² or so, where one sum in single precision would
+    # leave 1e-5.
     np.testing.assert_allclose(gram, exact, atol=5e-7 * n)
 
 
@@ -85,7 +86,7 @@ def test_white_coordinates_are_never_formed():
 
 
 def numerical_divergence(shrinkage, matrix, noise_std, step=1e-5):
-    """Sum over orthonormal coordinates of the central difference of R ↦ Q̂ (step error 1e-10 · third derivative)."""
+    """Sum of central differences of R ↦ Q̂ over orthonormal coordinates (error step² · third derivative)."""
     d = len(matrix)
 
     def estimate(r):
@@ -178,7 +179,7 @@ def test_empirical_shrinkage_is_nearly_as_good_as_the_known_law(readouts, gamma)
 
 
 def test_ridge_is_the_exact_gaussian_posterior_and_the_printed_scale_is_not():
-    """⟨S₁⟩ against conditioning of the joint Gaussian of (S₁, y); the paper's prefactor is off by the noise's std."""
+    """⟨S₁⟩ against conditioning of the joint Gaussian of (S₁, y); the printed prefactor is off by √noise."""
     rng = np.random.default_rng(6)
     n, d, mu1, noise = 40, 9, 0.7, 0.3
     x = rng.standard_normal((n, d))

@@ -1,4 +1,4 @@
-"""GampRieRegressor: scikit-learn's own checks, out-of-core inputs, its estimates of noise and uncertainty, odd data."""
+"""GampRieRegressor: scikit-learn's own checks, out-of-core inputs, noise and uncertainty, odd data."""
 
 import warnings
 

@@ -1,17 +1,19 @@
 r"""Shrinkage of the eigenvalues of a noisy matrix: by a known law, or from the observed spectrum alone.
 
-For R = Q + σZ with Z a standard GOE matrix (entries of variance (1 + δ_ij)/d) and Q of rotationally invariant law,
-the best estimator that keeps the eigenvectors of R replaces its eigenvalue y by
+For R = Q + σZ with Z a standard GOE matrix (entries of variance (1 + δ_ij)/d) and Q of rotationally
+invariant law, the best estimator that keeps the eigenvectors of R replaces its eigenvalue y by
 
 .. math:: \xi(y) = y - 2\sigma^2 \Re g_R(y), \qquad g_R(y) = \mathrm{p.v.}\int \frac{\rho_R(x)\,dx}{y - x},
 
 which needs nothing but the spectrum of R and the noise level. With the law of Q known, g_R is computed
-(:class:`KnownLaw`); otherwise it is read off the eigenvalues, smoothed by a kernel (:class:`EmpiricalShrinkage`).
+(:class:`KnownLaw`); otherwise it is read off the eigenvalues, smoothed by a kernel
+(:class:`EmpiricalShrinkage`).
 
 By Stein's lemma the squared error is ‖Q - Q̂‖² = (2σ²/d) div, where div is the divergence of R ↦ Q̂ in the
 d(d+1)/2 coordinates of symmetric matrices,
 
-.. math:: \mathrm{div} = \sum_i \frac{\partial \xi_i}{\partial y_i} + \sum_{i<j} \frac{\xi_i - \xi_j}{y_i - y_j} .
+.. math:: \mathrm{div} = \sum_i \frac{\partial \xi_i}{\partial y_i}
+          + \sum_{i<j} \frac{\xi_i - \xi_j}{y_i - y_j} .
 
 It is both the error estimate and the coefficient of the Onsager term.
 """
@@ -90,11 +92,11 @@ class KnownLaw:
 class EmpiricalShrinkage:
     r"""Shrinkage from the observed spectrum alone.
 
-    Re g_R is the sum over the other eigenvalues of a Hilbert kernel, 1/x smoothed by the density (1 - u²)^{3/2} of
-    radius ``bandwidth`` · σ d^{-1/3}: continuous with its slope, in closed form, exactly 1/x far away (isolated
-    eigenvalues are treated as spikes). The scale is that of the noise, since nothing in the spectrum of R
-    is sharper. The factor 3 was chosen at d = 40 … 200: the error is flat between 2.5 and 5, and 1 % above
-    that of the known law at d = 200.
+    Re g_R is the sum over the other eigenvalues of a Hilbert kernel, 1/x smoothed by the density (1 -
+    u²)^{3/2} of radius ``bandwidth`` · σ d^{-1/3}: continuous with its slope, in closed form, exactly 1/x
+    far away (isolated eigenvalues are treated as spikes). The scale is that of the noise, since nothing in
+    the spectrum of R is sharper. The factor 3 was chosen at d = 40 … 200: the error is flat between 2.5 and
+    5, and 1 % above that of the known law at d = 200.
     """
 
     prior_mean = 0.0
@@ -133,9 +135,9 @@ class NoMatrix:
 def _optimal_shrinkage(denoiser: MatrixDenoiser, y: np.ndarray, snr: float) -> np.ndarray:
     r"""``denoiser.shrink`` by Newton's method in the complex plane, twenty times faster and as accurate.
 
-    With ζ = 1/(√η g) the resolvent solves y/√η - s v̄ = ζ + e(ζ) + 1/(ηζ), e(ζ) = E v²/(ζ - v/s), which has exactly one root in
-    the upper half plane for y inside the spectrum, so a root found there is the right one. The others (outside, or at an
-    edge) are left to the denoiser.
+    With ζ = 1/(√η g) the resolvent solves y/√η - s v̄ = ζ + e(ζ) + 1/(ηζ), e(ζ) = E v²/(ζ - v/s), which has
+    exactly one root in the upper half plane for y inside the spectrum, so a root found there is the right
+    one. The others (outside, or at an edge) are left to the denoiser.
     """
     readouts, s = denoiser.readouts, math.sqrt(denoiser.gamma)
     centre, c0 = s * readouts.mean, 1 / snr

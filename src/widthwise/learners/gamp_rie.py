@@ -2,13 +2,15 @@ r"""GAMP-RIE on an instance: the best known polynomial-time learner, which follo
 
 The network is read as a quadratic form of the inputs plus noise (Algorithm 1 of arXiv:2505.24849):
 
-.. math:: y \approx c + \mu_1 \frac{S_1^\top x}{\sqrt d} + \frac{\mu_2}{2} \mathrm{Tr}\Big[\frac{xx^\top - I}{\sqrt d}\bar S\Big]
+.. math:: y \approx c + \mu_1 \frac{S_1^\top x}{\sqrt d}
+          + \frac{\mu_2}{2} \mathrm{Tr}\Big[\frac{xx^\top - I}{\sqrt d}\bar S\Big]
           + \sqrt{\Delta + g(1)}\, z, \qquad \bar S = \frac{W^\top D_v W}{\sqrt{kd}},
 
-and learnt by :func:`~widthwise.learners.gamp_rie_iteration.iterate`. Two things differ from the printed algorithm. The linear part
-starts from its exact ridge posterior and is then learnt along with the matrix, from the same residuals, so that its
-error is that of a regression with noise Δ + excess rather than with the whole quadratic part (a term of relative
-order 1/d). The scale of that posterior is the derived one, not the printed one (:func:`ridge_posterior`).
+and learnt by :func:`~widthwise.learners.gamp_rie_iteration.iterate`. Two things differ from the printed
+algorithm. The linear part starts from its exact ridge posterior and is then learnt along with the matrix,
+from the same residuals, so that its error is that of a regression with noise Δ + excess rather than with
+the whole quadratic part (a term of relative order 1/d). The scale of that posterior is the derived one, not
+the printed one (:func:`ridge_posterior`).
 """
 
 from __future__ import annotations
@@ -48,8 +50,8 @@ def gamp_rie(
     instance : Instance
         Any activation, weights, readouts and gamma; any channel that gives its ``output_derivatives``.
     start : "prior", "spectral", "teacher" or a d × d array
-        The prior mean ("random" means the same: nothing is drawn); one shrinkage of the label-weighted covariance;
-        the teacher's S̄; or a matrix S̄.
+        The prior mean ("random" means the same: nothing is drawn); one shrinkage of the label-weighted
+        covariance; the teacher's S̄; or a matrix S̄.
     denoiser : "known" or "empirical"
         Shrink eigenvalues by the law of S̄, or from the observed spectrum alone.
     is_noise_known : bool
@@ -60,8 +62,9 @@ def gamp_rie(
     Returns
     -------
     Run
-        ``status`` "converged", "max_steps" or "stalled". ``trace`` has the error of every step on its dimension
-        ``draw``, exact over fresh Gaussian inputs, with the estimates of the last one as ``matrix`` (S̄) and ``vector`` (S₁).
+        ``status`` "converged", "max_steps" or "stalled". ``trace`` has the error of every step on its
+        dimension ``draw``, exact over fresh Gaussian inputs, with the estimates of the last one as
+        ``matrix`` (S̄) and ``vector`` (S₁).
     """
     begin = time.perf_counter()
     problem, d = instance.problem, instance.d
@@ -81,7 +84,8 @@ def gamp_rie(
         )
     else:
         offset = mu0 * float(instance.readouts.sum()) / math.sqrt(instance.k)
-        # Σ v_i(|w_i|² - d) moves it by σ'' · (Σ v_i(|w_i|²/d - 1))/(2√k): variance μ₂²/(2d) for Gaussian weights.
+        # Σ v_i(|w_i|² - d) moves it by σ'' · (Σ v_i(|w_i|²/d - 1))/(2√k): variance μ₂²/(2d) for Gaussian
+        # weights.
         output = ChannelOutput(problem.channel, tail, offset, mu2**2 / (2 * d))
     first = _start(instance, start, scale)
 
@@ -133,7 +137,8 @@ def population_error(instance: Instance, intercept: float, vector: np.ndarray, m
 class _Teacher:
     r"""The teacher's power and its projections on the polynomials of degree 0, 1 and 2.
 
-    With s_i = |w_i|/√d, E σ(w·x/√d) = m₀(s), E σ x = (m₁/s) w/√d, E σ (xxᵀ - I) = (m₂/s²) wwᵀ/d, m_ℓ(s) = E σ(sz) He_ℓ(z).
+    With s_i = |w_i|/√d, E σ(w·x/√d) = m₀(s), E σ x = (m₁/s) w/√d, E σ (xxᵀ - I) = (m₂/s²) wwᵀ/d, m_ℓ(s) = E
+    σ(sz) He_ℓ(z).
     """
 
     def __init__(self, instance: Instance) -> None:

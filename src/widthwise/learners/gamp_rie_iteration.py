@@ -2,15 +2,15 @@ r"""GAMP-RIE: approximate message passing for second-order regression, with spec
 
 **Model.** For centred, white inputs x (mean 0, covariance I)
 
-.. math:: y = c + b^\top x + \mathrm{Tr}[Q\,(xx^\top - I)] + \text{noise}, \qquad Q = Q^\top \in \mathbb{R}^{d\times d}.
+.. math:: y = c + b^\top x + \mathrm{Tr}[Q\,(xx^\top - I)] + \text{noise}, \qquad Q = Q^\top .
 
-A two-layer network is of this form up to third order: in arXiv:2505.24849, App. "Extension of GAMP-RIE to arbitrary
-activation", Q = μ₂ S̄/(2√d) and b = μ₁ S₁/√d, and all higher orders are noise of variance g(1).
+A two-layer network is of this form up to third order: in arXiv:2505.24849, App. "Extension of GAMP-RIE to
+arbitrary activation", Q = μ₂ S̄/(2√d) and b = μ₁ S₁/√d, and all higher orders are noise of variance g(1).
 
-**Derivation.** In an orthonormal basis of symmetric matrices (inner product Tr AB) the features xxᵀ - I have, for
-Gaussian x, covariance exactly 2·1, and are uncorrelated with x. So this is a generalised linear model with
-N = d(d+1)/2 + d unknowns and uncorrelated features of variances 2 and 1. Generalised approximate message passing with
-denoisers Q̂ = f(R), b̂ = h(ρ) reads
+**Derivation.** In an orthonormal basis of symmetric matrices (inner product Tr AB) the features xxᵀ - I
+have, for Gaussian x, covariance exactly 2·1, and are uncorrelated with x. So this is a generalised linear
+model with N = d(d+1)/2 + d unknowns and uncorrelated features of variances 2 and 1. Generalised approximate
+message passing with denoisers Q̂ = f(R), b̂ = h(ρ) reads
 
 .. math::
     \omega_\mu &= c + \hat b^\top x_\mu + \mathrm{Tr}[\hat Q(x_\mu x_\mu^\top - I)] - V g_\mu,  &
@@ -20,16 +20,18 @@ denoisers Q̂ = f(R), b̂ = h(ρ) reads
     R &= \hat Q + \frac{\tau^2}{2n} \sum_\mu g_\mu (x_\mu x_\mu^\top - I),  &
     \rho &= \hat b + \frac{\tau^2}{n} \sum_\mu g_\mu x_\mu ,
 
-with Z(y, ω, V) = E P_out(y | ω + √V z). R is Q plus noise of variance τ²/(2n) in each orthonormal coordinate. A standard GOE
-matrix has variance 2/d there, hence R = Q + σZ with σ² = τ² d/(4n), and f is the shrinkage of
-eigenvalues at that noise (:mod:`widthwise.learners.empirical_shrinkage`). ρ is b plus noise τ²/n, and h a ridge.
-V follows from the divergences of f and h (Stein): ‖Q - Q̂‖² = (2σ²/d) div f, so V/τ² = (div f + div h)/n.
+with Z(y, ω, V) = E P_out(y | ω + √V z). R is Q plus noise of variance τ²/(2n) in each orthonormal
+coordinate. A standard GOE matrix has variance 2/d there, hence R = Q + σZ with σ² = τ² d/(4n), and f is the
+shrinkage of eigenvalues at that noise (:mod:`widthwise.learners.empirical_shrinkage`). ρ is b plus noise
+τ²/n, and h a ridge. V follows from the divergences of f and h (Stein): ‖Q - Q̂‖² = (2σ²/d) div f, so V/τ² =
+(div f + div h)/n.
 
-**Gaussian noise.** g = (y - ω)/(Δ + V). Only the pseudo-residual r = τ² g = y - ω enters R, and τ² = ⟨r²⟩: the noise level
-need not be known. r behaves as the residual of a fresh sample, so τ² estimates the test error and τ² - V the noise.
+**Gaussian noise.** g = (y - ω)/(Δ + V). Only the pseudo-residual r = τ² g = y - ω enters R, and τ² = ⟨r²⟩:
+the noise level need not be known. r behaves as the residual of a fresh sample, so τ² estimates the test
+error and τ² - V the noise.
 
-**Check.** With Q = μ₂S̄/(2√d) the snr of the denoiser is η = (μ₂²/(4d))/σ² = αμ₂²/τ², and τ² = Δ + g(1) + (μ₂²/2) mmse(η): the
-universal branch, at which :mod:`widthwise.theory.state_evolution` arrives.
+**Check.** With Q = μ₂S̄/(2√d) the snr of the denoiser is η = (μ₂²/(4d))/σ² = αμ₂²/τ², and τ² = Δ + g(1) +
+(μ₂²/2) mmse(η): the universal branch, at which :mod:`widthwise.theory.state_evolution` arrives.
 """
 
 from __future__ import annotations
@@ -54,12 +56,14 @@ __all__ = [
     "ridge_posterior",
 ]
 
-# Growth of τ², beyond three times its fluctuation √(2/n), at which the best state is taken up again with more damping.
+# Growth of τ², beyond three times its fluctuation √(2/n), at which the best state is taken up again with
+# more damping.
 _GROWTH = 1.05
 MAX_DAMPING = 0.97
-# At d < 100 a mode is left now and then that hardly shrinks (0.97 a step, of alternating sign) or cycles at a hundredth of
-# the error, when an eigenvalue sits at the edge of its band. Damping removes it; not before the error itself
-# has settled, so that the first steps follow state evolution. Every fourth step: no period of 2 or 4 hides.
+# At d < 100 a mode is left now and then that hardly shrinks (0.97 a step, of alternating sign) or cycles at
+# a hundredth of the error, when an eigenvalue sits at the edge of its band. Damping removes it; not before
+# the error itself has settled, so that the first steps follow state evolution. Every fourth step: no period
+# of 2 or 4 hides.
 _N_FREE_STEPS, _PERIOD, _SLOW, _CALM = 5, 4, 0.25, 0.3
 _LABELS = 2**15
 
@@ -110,7 +114,7 @@ class Output(Protocol):
 
 
 class GaussianOutput:
-    """Gaussian noise. Without a ``noise`` variance τ² is measured; with it, τ² = noise + V once V is known."""
+    """Gaussian noise. Without a ``noise`` variance τ² is measured; with it, τ² = noise + V."""
 
     def __init__(self, noise: float | None = None) -> None:
         if noise is not None and not (noise > 0 and math.isfinite(noise)):
@@ -133,9 +137,9 @@ class GaussianOutput:
 class ChannelOutput:
     """Any channel with ``output_derivatives(y, omega, variance)``: ∂ ln Z and -∂² ln Z in ω.
 
-    ``tail`` is g(1), the variance of all orders above the second. ``intercept`` is μ₀ Σv/√k, known in the limit; at finite d it
-    moves by a variance ``intercept_power`` of order 1/d (the norms of the weights are not exactly √d) and is learnt as one more
-    feature.
+    ``tail`` is g(1), the variance of all orders above the second. ``intercept`` is μ₀ Σv/√k, known in the
+    limit; at finite d it moves by a variance ``intercept_power`` of order 1/d (the norms of the weights are
+    not exactly √d) and is learnt as one more feature.
     """
 
     def __init__(self, channel: Any, tail: float, intercept: float, intercept_power: float = 0.0) -> None:
@@ -185,7 +189,7 @@ class GampRieState:
 
     @property
     def variance(self) -> float:
-        """V, the expected squared error of the prediction on a fresh sample; NaN before the first step of an unknown law."""
+        """V, the expected squared error on a fresh sample; NaN before the first step of an unknown law."""
         return 2 * self.matrix_error + self.vector_error
 
 
@@ -221,7 +225,8 @@ def iterate(
     Returns
     -------
     GampRieState
-        ``status`` is "converged", "max_steps" or "stalled" (τ² could not be made to fall further; the best state is returned).
+        ``status`` is "converged", "max_steps" or "stalled" (τ² could not be made to fall further; the best
+        state is returned).
     """
     if not 0 <= damping < 1:
         raise ValueError(f"damping must lie in [0, 1) (weight of the old iterate), got {damping!r}")
@@ -302,13 +307,14 @@ def ridge_posterior(
 ) -> tuple[np.ndarray, float]:
     r"""Posterior mean of b in y = bᵀx + noise with b ~ N(0, power · I), and its degrees of freedom.
 
-    With A = Σxxᵀ/n (``second_moment``), a = Σyx/n (``correlation``) and ``noise`` here the noise variance divided by n,
+    With A = Σxxᵀ/n (``second_moment``), a = Σyx/n (``correlation``) and ``noise`` here the noise variance
+    divided by n,
 
     .. math:: \langle b \rangle = \Big(A + \frac{\text{noise}}{\text{power}} I\Big)^{-1} a .
 
-    For b = μ₁S₁/√d, power = μ₁²/d, and Δ₁ the noise variance over μ₁², this says ⟨S₁⟩ = (μ₁√d Δ₁)⁻¹ (I + XXᵀ/(dΔ₁))⁻¹ X y. Equation
-    (mmse-S1) of the paper has the prefactor 1/√(dΔ₁), smaller by the standard deviation of the noise: it
-    holds for labels divided by it.
+    For b = μ₁S₁/√d, power = μ₁²/d, and Δ₁ the noise variance over μ₁², this says ⟨S₁⟩ = (μ₁√d Δ₁)⁻¹ (I +
+    XXᵀ/(dΔ₁))⁻¹ X y. Equation (mmse-S1) of the paper has the prefactor 1/√(dΔ₁), which is off by the factor
+    √noise variance: it holds for labels in units of the standard deviation of the noise.
     """
     values, basis = np.linalg.eigh(second_moment)
     shrunk = 1 / (np.maximum(values, 0.0) + noise / power)
@@ -323,7 +329,7 @@ def _first_state(
     linear_power: float | None,
     start: str | np.ndarray,
 ) -> tuple[GampRieState, np.ndarray, float, np.ndarray | None]:
-    """The linear part by ridge regression and the matrix as asked for; with its residual and Onsager coefficient."""
+    """Linear part by ridge, matrix as asked for; Onsager term (vector and factor) and fit, if known."""
     n, d = design.n_samples, design.n_features
     if isinstance(start, str) and start not in ("prior", "spectral"):
         raise ValueError(f'start must be "prior", "spectral" or a {d} × {d} array; got {start!r}')

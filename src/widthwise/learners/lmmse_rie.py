@@ -1,8 +1,8 @@
 r"""Second-order regression with spectral shrinkage for inputs that are not Gaussian.
 
-GAMP takes the features x and xxᵀ - I for uncorrelated, which heavy tails, skewness or a few distinct
-values break; its steps then overshoot. Here the same model and the same shrinkage are joined by vector approximate message
-passing, whose linear half solves the regression for the features as they are:
+GAMP takes the features x and xxᵀ - I for uncorrelated, which heavy tails, skewness or a few distinct values
+break; its steps then overshoot. Here the same model and the same shrinkage are joined by vector approximate
+message passing, whose linear half solves the regression for the features as they are:
 
 .. math::
     \hat Q_2 &= \text{posterior mean of } Q \text{ for the prior } N(R_2, \gamma_2^{-1}) \text{ and the data},
@@ -12,12 +12,13 @@ passing, whose linear half solves the regression for the features as they are:
     & \gamma_1/\eta_1 &= \mathrm{div}/N, \\
     \gamma_2 &= \eta_1 - \gamma_1, \quad R_2 = (\eta_1 \hat Q_1 - \gamma_1 R_1)/\gamma_2 ,
 
-precisions being those of the N = d(d+1)/2 orthonormal coordinates. The noise variance and the power of the linear part are
-updated by expectation maximisation. It starts from the same with R_2 = 0 throughout, which is ridge regression on all
-quadratic features with penalties of maximal evidence: also the answer to fall back on.
+precisions being those of the N = d(d+1)/2 orthonormal coordinates. The noise variance and the power of the
+linear part are updated by expectation maximisation. It starts from the same with R_2 = 0 throughout, which
+is ridge regression on all quadratic features with penalties of maximal evidence: also the answer to fall
+back on.
 
-With few unknowns the regression is solved by a Cholesky factor, else by conjugate gradients with the two products of
-:class:`~widthwise.learners.sample_blocks.SampleBlocks` and its trace by a random probe.
+With few unknowns the regression is solved by a Cholesky factor, else by conjugate gradients with the two
+products of :class:`~widthwise.learners.sample_blocks.SampleBlocks` and its trace by a random probe.
 """
 
 from __future__ import annotations
@@ -54,14 +55,15 @@ def iterate_lmmse(
 ) -> GampRieState:
     """The fixed point of the scheme above, as a state of the same kind as GAMP-RIE's.
 
-    ``status`` is "converged", "max_steps" or "stalled"; in the last two the answer is the step of least generalised
-    cross-validation error, at worst the ridge regression.
+    ``status`` is "converged", "max_steps" or "stalled"; in the last two the answer is the step of least
+    generalised cross-validation error, at worst the ridge regression.
     """
     n, d = design.n_samples, design.n_features
     size = d * (d + 1) // 2
     model = _Regression(design, labels, np.random.default_rng(seed))
     power_y = max(float(np.var(labels)), 1e-300)
-    # Half of the variance to each part and to the noise is nearer than an order of magnitude; the rest is learnt.
+    # Half of the variance to each part and to the noise is nearer than an order of magnitude; the rest is
+    # learnt.
     belief = _Belief(0.5 * power_y if noise is None else noise, size / (0.1 * power_y), d / (0.3 * power_y))
     mean = np.zeros((d, d))
     for _ in range(_N_RIDGE):
@@ -166,7 +168,7 @@ class _Belief:
 
 @dataclass
 class _Posterior:
-    """Gaussian posterior of (Q, b): means, mean variances, and the fit at the training samples (about its mean)."""
+    """Gaussian posterior of (Q, b): means, mean variances, fit at the training samples (about its mean)."""
 
     matrix: np.ndarray
     vector: np.ndarray

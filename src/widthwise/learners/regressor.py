@@ -1,8 +1,9 @@
 r"""GAMP-RIE as a scikit-learn regressor: second-order regression with optimal shrinkage of the interactions.
 
-The model is y = c + bᵀx̃ + Tr[Q(x̃x̃ᵀ - I)] + noise in white coordinates x̃ of the inputs. All d(d+1)/2 coefficients of Q are
-shrunk together, through the eigenvalues of a noisy version of Q, by as much as their spectrum says: no penalty is
-tuned and no cross-validation run. Samples are read in blocks, two matrix products a step.
+The model is y = c + bᵀx̃ + Tr[Q(x̃x̃ᵀ - I)] + noise in white coordinates x̃ of the inputs. All d(d+1)/2
+coefficients of Q are shrunk together, through the eigenvalues of a noisy version of Q, by as much as their
+spectrum says: no penalty is tuned and no cross-validation run. Samples are read in blocks, two matrix
+products a step.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):
     Parameters
     ----------
     denoiser : {"empirical", "known"}, default="empirical"
-        Shrink the eigenvalues of the quadratic part from their observed spectrum alone, or by the law of WᵀD_vW for
-        ``readouts`` and ``gamma`` (teacher–student work).
+        Shrink the eigenvalues of the quadratic part from their observed spectrum alone, or by the law of
+        WᵀD_vW for ``readouts`` and ``gamma`` (teacher–student work).
     readouts : str or law, default="homogeneous"
         Law of the readouts, for ``denoiser="known"``.
     gamma : float, default=0.5
@@ -54,9 +55,9 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):
         Turn the inputs white by their covariance (shrunk towards its diagonal where samples are few), by
         their variances only, or not at all (inputs already of mean 0 and covariance 1).
     solver : {"auto", "gamp", "lmmse"}, default="auto"
-        Message passing that takes the features for uncorrelated (two matrix products a step; exact for Gaussian inputs), the
-        scheme that solves the regression for the features as they are (tens of products a step), or the
-        second whenever the first does not settle.
+        Message passing that takes the features for uncorrelated (two matrix products a step; exact for
+        Gaussian inputs), the scheme that solves the regression for the features as they are (tens of
+        products a step), or the second whenever the first does not settle.
     damping : float, default=0.0
         Weight of the old iterate, in [0, 1); raised by itself when the iteration does not settle.
     max_iter : int, default=100
@@ -77,7 +78,8 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):
         Estimated squared error of the prediction beyond the noise, from the training samples.
     n_iter_ : int
     history_ : list of dict
-        For each step: ``residual_variance`` (estimate of the test error), ``variance``, ``change``, ``damping``.
+        For each step: ``residual_variance`` (estimate of the test error), ``variance``, ``change``,
+        ``damping``.
     solver_ : str
         The solver that gave the answer.
     status_ : str
@@ -151,8 +153,8 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):
     def predict_std(self, X: Any, *, with_noise: bool = False) -> np.ndarray:
         """Posterior standard deviation of the prediction; of a fresh target with ``with_noise=True``.
 
-        The errors on Q and b are taken as isotropic in white coordinates, which makes the variance at x̃ equal to
-        e_Q (|x̃|⁴ - 2|x̃|² + d) + e_b |x̃|² + τ²/n.
+        The errors on Q and b are taken as isotropic in white coordinates, which makes the variance at x̃
+        equal to e_Q (|x̃|⁴ - 2|x̃|² + d) + e_b |x̃|² + τ²/n.
         """
         X = self._checked(X)
         d = self.n_features_in_ if self._whitener is None else self._whitener.shape[1]
@@ -234,7 +236,8 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):
             return validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         if X.ndim != 2 or X.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has shape {X.shape}, but GampRieRegressor is expecting {self.n_features_in_} features as input"
+                f"X has shape {X.shape}, but GampRieRegressor is expecting {self.n_features_in_} features "
+                "as input"
             )
         return X
 

@@ -5,13 +5,13 @@ For inputs x_μ (taken about a centre) and a symmetric matrix Q these are
 .. math:: x_\mu^\top Q\, x_\mu + b^\top x_\mu \quad\text{for every } \mu,
           \qquad \sum_\mu w_\mu x_\mu x_\mu^\top, \quad \sum_\mu w_\mu x_\mu ,
 
-one matrix product each; nothing of size n × d × d is ever made. Blocks are multiplied in the precision of the
-data and added up in double precision. The second product is symmetric: with the weights shifted to be
-nonnegative it is ZᵀZ, Z = √(w + c) x, which costs half of a general product (1.7 times faster as measured), minus
-c times the plain Gram matrix, known from the first pass.
+one matrix product each; nothing of size n × d × d is ever made. Blocks are multiplied in the precision of
+the data and added up in double precision. The second product is symmetric: with the weights shifted to be
+nonnegative it is ZᵀZ, Z = √(w + c) x, which costs half of a general product (1.7 times faster as measured),
+minus c times the plain Gram matrix, known from the first pass.
 
-Inputs may be an array, a ``numpy.memmap`` (read a block at a time) or a Dask array, whose products are reductions
-over its chunks, wherever these live.
+Inputs may be an array, a ``numpy.memmap`` (read a block at a time) or a Dask array, whose products are
+reductions over its chunks, wherever these live.
 """
 
 from __future__ import annotations

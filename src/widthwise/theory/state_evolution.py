@@ -7,10 +7,10 @@ signal-to-noise ratio η_t, and denoises it optimally:
           \text{gap}_t = \tfrac12\mu_2^2 v_t + g(1), \qquad
           v_{t+1} = \mathrm{mmse}(\eta_t), \qquad v_0 = 1 .
 
-For Gaussian noise η_t = αμ₂²/(Δ + gap_t). The linear part is known at once, having d unknowns for n = Θ(d²) samples: from the
-start for Gaussian noise (a regression comes first), after one step for other channels. gap_t is the excess error of step t. It
-decreases with t, since the map is increasing in v and v_1 <= v_0, and its limit is the universal branch (the
-one with the largest error, should there be several).
+For Gaussian noise η_t = αμ₂²/(Δ + gap_t). The linear part is known at once, having d unknowns for n = Θ(d²)
+samples: from the start for Gaussian noise (a regression comes first), after one step for other channels.
+gap_t is the excess error of step t. It decreases with t, since the map is increasing in v and v_1 <= v_0,
+and its limit is the universal branch (the one with the largest error, should there be several).
 
 At finite d the linear part costs d unknowns: given ``d``, gap_t has the further term
 
@@ -38,8 +38,8 @@ __all__ = ["StateEvolution", "state_evolution"]
 class StateEvolution:
     """Predicted course of GAMP-RIE; arrays over the steps 0, 1, …
 
-    ``excess_error`` and ``matrix_mmse`` are those of the estimate at the step, ``matrix_overlap_hat`` is the snr it is made
-    into the next one with. ``status`` is "converged" or "max_steps".
+    ``excess_error`` and ``matrix_mmse`` are those of the estimate at the step, ``matrix_overlap_hat`` is
+    the snr it is made into the next one with. ``status`` is "converged" or "max_steps".
     """
 
     alpha: float
@@ -68,7 +68,7 @@ def state_evolution(
     rtol: float = 1e-12,
     max_steps: int = 10_000,
 ) -> StateEvolution:
-    """The error of GAMP-RIE after each step, in the limit of large d (or with the linear part's cost at a given d).
+    """The error of GAMP-RIE after each step, in the limit of large d or with the linear part's cost at d.
 
     Parameters
     ----------
