@@ -141,6 +141,7 @@ class OutputQuadrature:
         rule = channel.label_rule(low, high)
         self._is_continuous = rule.label is not None
         label_edges = rule.values
+        _require_size(channel, 16 * edges.size, label_edges.size * (16 if self._is_continuous else 1))
         for _ in range(12):
             outputs, _ = panels(edges)
             label_edges, labels_moved = _refine_labels(channel, rule, label_edges, outputs)
