@@ -71,6 +71,15 @@ def test_labels_have_the_noise_of_the_channel():
     assert abs(squares.mean() - 0.3) < 4 * 0.3 * np.sqrt(2 / inst.n)
 
 
+def test_output_has_the_mean_that_the_channel_states():
+    problem = ww.Problem("relu", channel=ww.channels.Probit(0.3, shift=0.7), gamma=0.8)
+    inst = sample_instance(problem, 40, 2.0, seed=1)
+    outputs = inst.outputs(inst.weights)
+    # The mean over inputs fluctuates with the norms of the weights as well: by about μ₂/√(2d).
+    assert abs(outputs.mean() - 0.7) < 4 * (outputs.std() / np.sqrt(inst.n) + 0.4 / np.sqrt(2 * inst.d))
+    assert sample_instance(ww.Problem("relu"), 10, 1.0).output_shift == 0.0
+
+
 def test_own_arrays():
     base = sample_instance(PROBLEM, 8, 1.0)
     inst = base.with_data(labels=base.labels + 1, weights=base.weights[::-1])

@@ -35,7 +35,7 @@ def pair_average(function, s, t, rho, kinks=()):
         ("relu", 1e-12),
         ("leaky-relu(0.2)", 1e-12),
         ("sigma3", 1e-12),
-        ("tanh(2*x)", 1e-11),
+        ("tanh(2*x)", 1e-10),
         ("softplus", 1e-12),
         ("elu", 1e-9),  # what the tail of the series adds beyond its power law
         ("hard-tanh", 5e-7),

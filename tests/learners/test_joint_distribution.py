@@ -19,8 +19,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::widthwise.le
 CHANNELS = {
     "gaussian": 0.4,
     "laplace": ww.channels.Laplace(0.4),
-    "probit": ww.channels.Probit(0.3),
-    "logistic": ww.channels.Logistic(2.0),
+    "probit": ww.channels.Probit(0.3, shift=0.4),
+    "logistic": ww.channels.Logistic(2.0, shift=0.0),
 }
 SAMPLERS = {
     "hmc": (
@@ -31,7 +31,7 @@ SAMPLERS = {
     "metropolis": (metropolis, "rademacher", {"iterations": 2, "record_every": 2}),
     "metropolis-sparse": (metropolis, "sparse-gaussian(0.6)", {"iterations": 4, "record_every": 4}),
 }
-N_INSTANCES = 150
+N_INSTANCES = 100
 
 
 def statistics(instance, weights):
@@ -46,7 +46,7 @@ def statistics(instance, weights):
 def changes(sampler, weights, channel, options, belief=None):
     """g(W after, y) - g(W⁰, y) for independent instances."""
     learner = sampler
-    problem = ww.Problem("elu", weights=weights, channel=channel, gamma=0.75)
+    problem = ww.Problem("softplus", weights=weights, channel=channel, gamma=0.75)
     result = []
     for seed in range(N_INSTANCES):
         inst = sample_instance(problem, d=4, alpha=0.8, seed=seed)
@@ -93,7 +93,7 @@ N_DRAWS = 9
 
 def ranks(learner, weights, options, belief=None):
     """Rank of the likelihood of the teacher among those of posterior draws, from 0 to N_DRAWS."""
-    problem = ww.Problem("elu", weights=weights, channel=0.4, gamma=0.75)
+    problem = ww.Problem("softplus", weights=weights, channel=0.4, gamma=0.75)
     found = []
     for seed in range(N_INSTANCES):
         inst = sample_instance(problem, d=4, alpha=0.8, seed=1000 + seed)

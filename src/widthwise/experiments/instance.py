@@ -140,7 +140,18 @@ class Instance:
         """λ of a network with the given inner weights, on the training inputs unless others are given."""
         x = self.inputs if inputs is None else inputs
         v = self.readouts if readouts is None else readouts
-        return outputs(self.problem.activation, weights, v, x)
+        return outputs(self.problem.activation, weights, v, x) + self.output_shift
+
+    @cached_property
+    def output_shift(self) -> float:
+        """What is added to vᵀσ/√k so that λ has the mean that the channel states (0 if it states none).
+
+        Additive channels do not care: the mean μ₀Σv/√k, known and of order √k, is left in λ and y alike.
+        """
+        channel = self.problem.channel
+        if channel.is_additive or channel.shift is None:
+            return 0.0
+        return channel.centre - self.problem.hermite[0] * float(np.sum(self.readouts)) / math.sqrt(self.k)
 
     def test_set(self, n_test: int = 10_000) -> tuple[np.ndarray, np.ndarray]:
         """Fresh inputs (d × n_test) and their labels, the same at every call."""

@@ -123,26 +123,21 @@ class _Adam:
         )
         self._learns_readouts = settings["learn_readouts"]
         optimiser = optax.adam(_rate(settings))
-        data = Data.of(instance, weights)
-        inputs, labels = data.inputs, data.labels
-        if size < n:
-            # A batch is a window on the samples laid out in a circle: contiguous, so that nothing is
-            # gathered.
-            inputs = jnp.concatenate([inputs, inputs[:, :size]], axis=1)
-            labels = jnp.concatenate([labels, labels[:size]])
-        self._data = (inputs, labels, data.readouts)
+        # A batch is a window on the samples laid out in a circle: contiguous, so that nothing is gathered.
+        data = Data.of(instance, weights, n_repeated=size if size < n else 0)
+        self._data = (data.inputs, data.labels, data.readouts, data.shift)
 
-        def loss(parameters, x, y, fixed_readouts):
+        def loss(parameters, x, y, fixed_readouts, shift):
             v = parameters[1] if self._learns_readouts else fixed_readouts
-            return -jnp.mean(model.channel.log_likelihood(y, model.outputs(parameters[0], v, x), jnp))
+            return -jnp.mean(model.channel.log_likelihood(y, model.outputs(parameters[0], v, x) + shift, jnp))
 
         def update(parameters, moments, key, data):
-            x, y, v = data
+            x, y, v, shift = data
             if size < n:
                 first = jax.random.randint(key, (), 0, n)
                 x = jax.lax.dynamic_slice_in_dim(x, first, size, axis=1)
                 y = jax.lax.dynamic_slice_in_dim(y, first, size)
-            value, gradient = jax.value_and_grad(loss)(parameters, x, y, v)
+            value, gradient = jax.value_and_grad(loss)(parameters, x, y, v, shift)
             change, moments = optimiser.update(gradient, moments, parameters)
             return optax.apply_updates(parameters, change), moments, value
 

@@ -47,12 +47,17 @@ class Data:
     inputs: jax.Array
     labels: jax.Array
     readouts: jax.Array
+    shift: jax.Array
+    """Added to the outputs: see ``Instance.output_shift``."""
     offsets: jax.Array
     """Log-likelihood a sample and log-prior a weight at the start, taken off."""
 
     @classmethod
-    def of(cls, instance: Instance, weights: np.ndarray) -> Data:
-        """Data of an instance; ``weights`` is the start, for the offsets."""
+    def of(cls, instance: Instance, weights: np.ndarray, n_repeated: int = 0) -> Data:
+        """Data of an instance; ``weights`` is the start, for the offsets.
+
+        The first ``n_repeated`` samples are appended, so that samples laid out in a circle have windows.
+        """
         size = np.dtype(instance.dtype).itemsize
         # Inputs once more in the arrays of JAX, and pre-activations with what the gradient keeps of them.
         n_bytes = size * instance.n * (instance.d + 3 * instance.k * len(weights))
@@ -63,7 +68,11 @@ class Data:
             0.0 if instance.problem.weights.is_discrete else _log_prior(instance.problem.weights, weights[0])
         )
         offsets = np.array([np.mean(likelihood), prior])
-        arrays = (instance.inputs, labels, instance.readouts, offsets)
+        inputs = instance.inputs
+        if n_repeated:
+            inputs = np.concatenate([inputs, inputs[:, :n_repeated]], axis=1)
+            labels = np.concatenate([labels, labels[:n_repeated]])
+        arrays = (inputs, labels, instance.readouts, instance.output_shift, offsets)
         return cls(*(jnp.asarray(a, dtype=instance.dtype) for a in arrays))
 
 
@@ -83,14 +92,14 @@ class Model:
         self._is_uniform_readout = isinstance(problem.readouts, readout_laws.Uniform)
 
     def outputs(self, weights: jax.Array, readouts: jax.Array, inputs: jax.Array) -> jax.Array:
-        """λ for each column of the inputs."""
+        """vᵀσ(Wx/√d)/√k for each column x of the inputs."""
         hidden = self.activation((weights / math.sqrt(self.d)) @ inputs)
         return (readouts / math.sqrt(self.k)) @ hidden
 
     def log_posterior(self, position: Any, data: Data) -> jax.Array:
         """ln P(position | data), up to a constant."""
         weights, readouts = self.to_weights(position, data)
-        outputs = self.outputs(weights, readouts, data.inputs)
+        outputs = self.outputs(weights, readouts, data.inputs) + data.shift
         terms = self.channel.log_likelihood(data.labels, outputs, jnp) - data.offsets[0]
         u = position[0] if self.learn_readouts else position
         prior = -0.5 * (u * u - 1) if self._is_uniform else self.law.log_density(u, jnp) - data.offsets[1]
