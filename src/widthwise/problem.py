@@ -174,6 +174,8 @@ def _gamma(gamma: Any) -> float:
         raise ValueError(f"gamma must be a number > 0 (hidden units per input, k/d); got {gamma!r}") from None
     if not (value > 0 and math.isfinite(value)):
         raise ValueError(f"gamma must be > 0 and finite (hidden units per input, k/d); got {value:g}")
+    if not 1e-6 <= value <= 1e6:
+        raise ValueError(f"gamma must lie between 1e-6 and 1e6 to be computed reliably; got {value:g}")
     return value
 
 

@@ -104,3 +104,20 @@ def test_error_falls_with_data(problem):
     # α f is minus an information: its slope in α, ψ_out at the equilibrium, rises with α.
     assert np.all(np.diff(curve.mutual_information) > -1e-9)
     assert np.all(np.diff(curve.free_entropy) > -1e-11)
+
+
+def test_extreme_parameters_are_answered_or_refused():
+    for gamma in (1e-6, 1e6):
+        assert ww.solve(PROBLEM.replace(gamma=gamma), 1.0).residual < 1e-10
+    for gamma in (1e-300, 1e300):
+        with pytest.raises(ValueError, match="between 1e-6 and 1e6"):
+            PROBLEM.replace(gamma=gamma)
+    for alpha in (1e-300, 1e300):
+        with pytest.raises(ValueError, match="between 1e-14 and 1e12"):
+            ww.solve(PROBLEM, alpha)
+    large = ww.solve(PROBLEM, 1e8)
+    # All units are learnt, each weight has the posterior of a Gaussian: α·error -> Δγ/2·...: 1/α.
+    assert large.excess_error * 1e8 == pytest.approx(ww.solve(PROBLEM, 1e7).excess_error * 1e7, rel=1e-3)
+    # So little noise that the learnt solution is out of reach: no number rather than a wrong one.
+    tiny = ww.solve(PROBLEM.replace(channel=1e-14), 1.0)
+    assert np.isnan(tiny.excess_error) and "beyond" in tiny.status

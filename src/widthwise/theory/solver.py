@@ -126,7 +126,9 @@ def exact_reason(problem: Problem) -> str:
 def _pick(problem: Problem, alpha: float, ranked: list[Solution], branch: str) -> Solution:
     if branch == "equilibrium":
         equilibrium = next((s for s in ranked if s.is_equilibrium), None)
-        return equilibrium or Solution.missing(problem, alpha, branch, "did not converge")
+        return equilibrium or Solution.missing(problem, alpha, branch, "alpha is beyond what is computed")
+    if not ranked:
+        return Solution.missing(problem, alpha, branch, "alpha is beyond what is computed")
     matching = [s for s in ranked if s.branch == branch]
     stable = [s for s in matching if s.is_stable]
     if stable or matching:
@@ -150,7 +152,11 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
             if solution.status == CONVERGED and not any(_same(solution, other) for other in at[i]):
                 at[i].append(solution)
     ranked = []
-    for here in at:
+    reach = _reach(problem, theory)
+    for a, here in zip(alpha, at, strict=True):
+        if a > reach:  # the specialised solutions are out of the tables: the rest would mislead
+            ranked.append([])
+            continue
         good = _rank([s for s in here if s.status == CONVERGED])
         if good:
             best, note = 0, ""
@@ -159,6 +165,17 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
             good[best] = replace(good[best], is_equilibrium=True, note=note)
         ranked.append(good)
     return ranked
+
+
+def _reach(problem: Problem, theory: str) -> float:
+    """Largest α at which the solution with all units learnt is still within the tables."""
+    setting = setting_of(problem, theory)
+    if setting.kernel_total == 0:
+        return np.inf  # nothing is learnt of single units
+    classes = readout_classes(problem)
+    few = classes is not None and classes[0].size <= FEW_CLASSES
+    family = family_of(problem, classes[0].size if classes is not None and few else 0, theory)
+    return float(np.exp(family.log_alpha[-1])) if family.log_alpha.size else np.inf
 
 
 def _rank(found: list[Solution]) -> list[Solution]:
@@ -324,11 +341,15 @@ def _as_alpha(alpha: ArrayLike, *, scalar: bool = False) -> np.ndarray:
         raise ValueError(f"alpha must be one number here, got {values.size}; use learning_curve for many")
     if values.ndim > 1 or values.size == 0:
         raise ValueError(f"alpha must be a number or a list of numbers, got shape {values.shape}")
+    values = np.atleast_1d(values)
     bad = ~((values > 0) & np.isfinite(values))
     if np.any(bad):
         raise ValueError(
-            f"alpha must be > 0 and finite (samples per squared dimension, n/d^2); got {values[bad].flat[0]:g}"
-            if values.ndim
-            else f"alpha must be > 0 and finite (samples per squared dimension, n/d^2); got {float(values):g}"
+            f"alpha must be > 0 and finite (samples per squared dimension, n/d^2); got {values[bad][0]:g}"
         )
-    return np.atleast_1d(values)
+    extreme = (values < 1e-14) | (values > 1e12)
+    if np.any(extreme):
+        raise ValueError(
+            f"alpha must lie between 1e-14 and 1e12 to be computed reliably; got {values[extreme][0]:g}"
+        )
+    return values
