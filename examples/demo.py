@@ -8,20 +8,17 @@ the equilibrium (solid), while a learner may be held up on the other (dashed).
 import time
 from pathlib import Path
 
-import numpy as np
-
 import widthwise as ww
 from widthwise.cli.output import number, print_table
 from widthwise.cli.predict import phase, use_no_screen
 from widthwise.plotting import plot_learning_curve
-from widthwise.theory.strands import solutions_along, trace_strands
 
 FOLDER = Path("demo")
 
 problem = ww.Problem(
     activation="tanh(2*x)", weights="rademacher", readouts="four-point", channel=0.1, gamma=0.5
 )
-alphas = np.linspace(0.05, 6, 120)
+span = (0.05, 6.0)
 
 
 def main(folder: Path = FOLDER) -> None:
@@ -35,20 +32,18 @@ def main(folder: Path = FOLDER) -> None:
             *(number(point.weight_overlap[i]) for i in (-1, -2)),
             number(point.mutual_information),
         ]
-        for solutions in solutions_along(problem, [0.25, 0.5, 1, 2, 4, 6])
-        for point in solutions
+        for alpha in (0.25, 0.5, 1, 2, 4, 6)
+        for point in ww.solutions(problem, alpha)
         if point.is_stable
     ]
     columns = ["alpha", "branch", "phase", "excess_error", "overlap_|v| =_1.342", "overlap_|v| =_0.4472"]
     print_table([*columns, "mutual_information"], rows, title=repr(problem))
     print()
-    strands = trace_strands(problem, alphas)
-    for change in strands.changes:
-        kind = "jumps" if change.is_jump else "moves continuously"
-        print(f"at alpha = {change.alpha:.3f} the equilibrium {kind} to another branch")
+    found = ww.transitions(problem, span[1])
+    print(found)
 
     use_no_screen()
-    figure = plot_learning_curve(problem, alphas, strands=strands, is_log=True)
+    figure = plot_learning_curve(problem, span, found=found, is_log=True)
     folder.mkdir(parents=True, exist_ok=True)
     for name, options in (("learning_curve.png", {"dpi": 200}), ("learning_curve.pdf", {})):
         figure.savefig(folder / name, **options)

@@ -1,4 +1,4 @@
-"""Figures: errors and overlaps along learning curves, spectra.
+"""Figures: errors and overlaps along learning curves, branches through their folds, spectra.
 
 Every function draws on the axes it is given (``ax=None`` makes new ones) and returns them. Lines are
 theory: solid at equilibrium, dashed where metastable, dotted where unstable. Global settings of
@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike
 
 from .denoising import MatrixDenoiser
 from .problem import Problem
+from .theory.branches import Branch, trace_branches
 from .theory.solution import LearningCurve, Solution
-from .theory.strands import Strands, readout_sizes, trace_strands
+from .theory.transitions import Transition, transitions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +29,7 @@ __all__ = [
     "METASTABLE",
     "UNSTABLE",
     "activation_color",
+    "plot_bifurcation",
     "plot_error",
     "plot_learning_curve",
     "plot_overlaps",
@@ -125,44 +127,111 @@ def plot_learning_curve(
     problem: Problem,
     alphas: ArrayLike,
     *,
-    strands: Strands | None = None,
+    found: Sequence[Transition] | None = None,
+    branches: Sequence[Branch] | None = None,
     is_log: bool = False,
     title: str | None = None,
 ) -> Figure:
     """Two panels over alpha: the excess error on every branch, and the overlaps below.
 
-    A thin vertical line marks each alpha at which the equilibrium changes branch. Between the
-    ``alphas`` given, values are added only where solutions appear, vanish or change rank. ``strands``
-    may be what :func:`widthwise.theory.strands.trace_strands` gave for them.
+    The figure reaches from the smallest to the largest of the ``alphas``; branches are resolved as
+    finely as they turn, whatever lies between. A thin vertical line marks each transition. ``found``
+    and ``branches`` may be what ``transitions`` and ``trace_branches`` gave for the same problem.
     """
     import matplotlib.pyplot as plt
     from matplotlib import rc_context
 
-    curves, changes = trace_strands(problem, alphas) if strands is None else strands
+    low, high = float(np.min(alphas)), float(np.max(alphas))
+    changes = _changes(transitions(problem, high) if found is None else found, low, high)
+    if branches is None:
+        branches = trace_branches(problem, (low, high), at=changes)
     with rc_context(_FONT):
         figure, (top, bottom) = plt.subplots(
             2, 1, sharex=True, figsize=(_COLUMN, 1.25 * _COLUMN), layout="constrained", height_ratios=[1.2, 1]
         )
-        for curve in curves:
+        for curve in branches:
             plot_error(top, curve, is_log=is_log)
-        for i, (state, part) in enumerate(_stable_parts(curves)):
+        for i, (state, part) in enumerate(_stable_parts(branches)):
             # beside the equilibrium, lines on the axis would tell nothing
             plot_overlaps(bottom, part, is_labelled=i == 0, is_zero_drawn=state == EQUILIBRIUM)
         top.set_xlabel("")
         top.set_title(_title(problem) if title is None else title, fontsize=7.5, pad=12 if changes else 6)
-        low, high = np.min(alphas), np.max(alphas)
         top.set_xlim(low, high)
         if not is_log:
             top.set_ylim(bottom=0)
         for change in changes:
             for ax in (top, bottom):
-                ax.axvline(change.alpha, **_CHANGE)
-        _label_changes(top, [change.alpha for change in changes], low, high)
-        _legend_of_states(top, {int(s) for c in curves for s in _states(c) if s >= 0}, bool(changes))
+                ax.axvline(change, **_CHANGE)
+        _label_changes(top, changes, low, high)
+        _legend_of_states(top, {int(s) for c in branches for s in _states(c) if s >= 0}, bool(changes))
         bottom.legend(frameon=False, loc="best", handlelength=1.6, labelspacing=0.3)
         for ax in (top, bottom):
             _tidy(ax)
     return figure
+
+
+def plot_bifurcation(
+    ax: Axes | None,
+    problem: Problem | Sequence[Branch],
+    alpha: tuple[float, float] | None = None,
+    quantity: str = "weight_overlap",
+    *,
+    found: Sequence[Transition] | None = None,
+    label: str | None = None,
+    color: Any = None,
+) -> Axes:
+    """A quantity on every branch of solutions against alpha, through the folds.
+
+    Small dots mark the folds, where branches begin or end; a thin vertical line marks each Maxwell point, at
+    which the equilibrium jumps from one branch to another.
+
+    Parameters
+    ----------
+    problem : Problem, or what ``trace_branches`` gave
+    alpha : (low, high)
+        The range; with branches, that of the axis, and it may be left out.
+    quantity : str
+        Any number that solutions have; overlaps are drawn for a few |readouts|, darkest for the largest.
+    found : list of Transition, optional
+        What ``transitions`` gave for the same problem, so that it is not computed again.
+    """
+    from matplotlib import rc_context
+
+    if quantity not in _QUANTITIES:
+        raise ValueError(f"unknown quantity {quantity!r}; choose from {', '.join(_QUANTITIES)}")
+    if isinstance(problem, Problem):
+        if alpha is None:
+            raise ValueError("alpha must be given as a range (low, high) when a problem is drawn")
+        low, high = (float(x) for x in alpha)
+        if found is None and high > 0 and np.isfinite(high):  # a bad range is for trace_branches to refuse
+            found = transitions(problem, high)
+        branches: Sequence[Branch] = trace_branches(problem, (low, high), at=_changes(found or [], low, high))
+    else:
+        branches = problem
+        if not branches:
+            raise ValueError("there is no branch to draw; trace_branches gives at least the universal one")
+        ends = [branch.alpha[[0, -1]] for branch in branches]
+        low, high = (np.min(ends), np.max(ends)) if alpha is None else (float(x) for x in alpha)
+        found = transitions(branches[0].problem, high) if found is None else found
+    first_order = _changes([t for t in found or [] if t.kind == "first-order"], low, high)
+    with rc_context(_FONT):
+        ax = _axes(ax)
+        for branch in branches:
+            for y, shade, name in _lines_of(branch, quantity, color):
+                # only the universal branch, which is always there, speaks in the legend
+                text = (label or name) if branch is branches[0] else None
+                _draw(ax, branch, y, shade, text)
+                at_fold = np.isin(branch.alpha, branch.folds) & ((y > 0) | (quantity not in _ARRAYS))
+                ax.plot(branch.alpha[at_fold], y[at_fold], ".", color=shade, markersize=4.5, zorder=4)
+        for change in first_order:
+            ax.axvline(change, **_CHANGE)
+        ax.set_xlim(low, high)
+        if quantity == "weight_overlap":
+            ax.set_ylim(-0.03, 1.03)
+        ax.set_xlabel(_LABELS["alpha"])
+        ax.set_ylabel(_LABELS.get(quantity, quantity.replace("_", " ")))
+        _tidy(ax)
+    return ax
 
 
 def plot_spectrum(ax: Axes | None, denoiser: MatrixDenoiser, snr: float, *, color: Any = None) -> Axes:
@@ -208,13 +277,20 @@ def shown_readouts(values: np.ndarray, is_discrete: bool, n_readouts: int = 3) -
     if not is_discrete:
         goals = CONTINUOUS_READOUTS[:n_readouts]
         return list(dict.fromkeys(int(np.argmin(np.abs(values - goal))) for goal in goals))
-    return readout_sizes(values)[:n_readouts]
+    size = np.abs(values)
+    found: list[int] = []
+    for i in np.argsort(-size, kind="stable"):
+        if size[i] > 0 and (not found or size[found[-1]] - size[i] > 1e-12 * size[i]):
+            found.append(int(i))
+    return found[:n_readouts]
 
 
 # --- drawing -------------------------------------------------------------------------------------
 
 _LABELS = {
     "alpha": r"samples per squared dimension $\alpha = n/d^2$",
+    "weight_overlap": r"overlap $\mathcal{Q}_W$ of the hidden units",
+    "weight_overlap_hat": r"conjugate overlap $\hat{\mathcal{Q}}_W$ of the hidden units",
     "excess_error": r"excess error $\varepsilon_\mathrm{opt} - \Delta$",
     "bayes_error": r"Bayes error $\varepsilon_\mathrm{opt}$",
     "gibbs_error": r"Gibbs error $\varepsilon_\mathrm{Gibbs}$",
@@ -225,6 +301,8 @@ _LABELS = {
     "free_entropy": r"free entropy $f_\mathrm{RS}$",
     "mutual_information": r"mutual information $I/(kd)$ (nats)",
 }
+_QUANTITIES = [name for name in _LABELS if name != "alpha"]
+_ARRAYS = ("weight_overlap", "weight_overlap_hat")
 
 
 def _axes(ax: Axes | None, size: tuple[float, float] = (_COLUMN, 0.8 * _COLUMN)) -> Axes:
@@ -233,6 +311,24 @@ def _axes(ax: Axes | None, size: tuple[float, float] = (_COLUMN, 0.8 * _COLUMN))
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def _changes(found: Sequence[Transition], low: float, high: float) -> list[float]:
+    """Distinct values of alpha of the transitions inside a range."""
+    return sorted({t.alpha for t in found if low <= t.alpha <= high})
+
+
+def _lines_of(branch: Branch, quantity: str, color: Any) -> Iterator[tuple[np.ndarray, Any, str | None]]:
+    """Values, colour and label of each line that shows a quantity."""
+    base = activation_color(branch.problem.activation.name) if color is None else color
+    y = getattr(branch, quantity)
+    if quantity not in _ARRAYS:
+        yield y, base, None
+        return
+    values = branch[0].readout_values
+    shown = shown_readouts(values, branch.problem.readouts.is_discrete)
+    for i, shade in zip(shown, _shades(base, len(shown)), strict=True):
+        yield y[:, i], shade, rf"$|v| = {abs(values[i]):.3g}$" if len(shown) > 1 else None
 
 
 def _states(curve: Sequence[Solution]) -> np.ndarray:
@@ -257,7 +353,9 @@ def _draw(ax: Axes, curve: LearningCurve, y: np.ndarray, color: Any, label: str 
     for start, stop, state in _stretches(_states(curve)):
         x = slice(start, stop)
         marker = "." if stop - start == 1 else None
-        ax.plot(alpha[x], y[x], color=color, label=label, marker=marker, **_LINES[state])
+        ax.plot(
+            alpha[x], y[x], color=color, label=label, marker=marker, zorder=2.5 - 0.1 * state, **_LINES[state]
+        )
         label = None
 
 

@@ -49,8 +49,6 @@ ARRAYS = ("readout_values", "readout_weights", "weight_overlap", "weight_overlap
 
 IN_TABLE = ("excess_error", "bayes_error", "matrix_overlap_centred", "weight_overlap", "mutual_information")
 
-N_FIGURE = 120  # values of alpha on a figure, whatever was asked for in the table
-
 FIGURE_TYPES = (".eps", ".jpg", ".jpeg", ".pdf", ".png", ".svg", ".tif", ".tiff", ".webp")
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel="Output")]
@@ -206,13 +204,12 @@ def phase(point: Solution) -> str:
 
 def _solve(problem: Problem, alphas: np.ndarray, branch: str) -> list[Solution]:
     from ..theory.solution import Solution
-    from ..theory.solver import learning_curve
-    from ..theory.strands import solutions_along
+    from ..theory.solver import all_solutions, learning_curve
 
     if branch != "all":
         return list(learning_curve(problem, alphas, branch))
     points: list[Solution] = []
-    for value, found in zip(alphas, solutions_along(problem, alphas), strict=True):
+    for value, found in zip(alphas, all_solutions(problem, alphas), strict=True):
         points += found or [Solution.missing(problem, float(value), "equilibrium", "did not converge")]
     return points
 
@@ -252,5 +249,4 @@ def _write_figure(problem: Problem, alphas: np.ndarray, name: str) -> None:
     use_no_screen()
     from ..plotting import plot_learning_curve
 
-    dense = np.linspace(alphas.min(), alphas.max(), N_FIGURE)
-    save_figure(plot_learning_curve(problem, np.union1d(dense, alphas)), name)
+    save_figure(plot_learning_curve(problem, alphas), name)

@@ -81,10 +81,15 @@ class ExactFamily:
         return np.array(found)
 
     @cached_property
+    def on_grid(self) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
+        """What :meth:`solve` gives on the grid."""
+        return self.solve(self.grid)
+
+    @cached_property
     def turning_points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """ln(parameter), ln α and d² ln α/d ln(parameter)² at the folds."""
         u = self.grid
-        _, log_alpha, slope = self.solve(u)
+        _, log_alpha, slope = self.on_grid
         good = np.isfinite(slope)
         at = self.folds(u[good], slope[good])
         if at.size == 0:

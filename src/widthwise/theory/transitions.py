@@ -26,13 +26,22 @@ from .solver import (
     FEW_CLASSES,
     all_solutions,
     exact_families,
+    exact_reason,
     profile_of,
     readout_classes,
     setting_of,
     solutions,
 )
 
-__all__ = ["Transition", "TransitionList", "onset", "onset_criterion", "transitions"]
+__all__ = [
+    "Transition",
+    "TransitionList",
+    "births",
+    "learnt_classes",
+    "onset",
+    "onset_criterion",
+    "transitions",
+]
 
 _BIRTH = math.log(1e-9)  # a class with this signal-to-noise ratio has only just begun to be learnt
 _N_GRID = 120
@@ -65,13 +74,15 @@ class Transition:
 class TransitionList(list[Transition]):
     """Transitions in order of α, with what the onset criterion says at the end of the range."""
 
-    def __init__(self, items: list[Transition], alpha_max: float, criterion: float) -> None:
+    def __init__(self, items: list[Transition], alpha_max: float, criterion: float, reason: str = "") -> None:
         super().__init__(items)
-        self.alpha_max, self.criterion = alpha_max, criterion
+        self.alpha_max, self.criterion, self.reason = alpha_max, criterion, reason
 
     def __str__(self) -> str:
         if self:
             return "\n".join(map(str, self))
+        if self.reason:
+            return f"no transition up to alpha = {self.alpha_max:g}: {self.reason}"
         return (
             f"no transition up to alpha = {self.alpha_max:g}: max v^2 (q_2 - gamma vbar^2)/gamma is "
             f"{self.criterion:.4g} there, and the first unit is learnt when it reaches 1"
@@ -106,7 +117,7 @@ def onset(problem: Problem, largest: float | None = None) -> float:
 
 
 def transitions(
-    problem: Problem, alpha_max: float = 10.0, *, truncate: float | None = None
+    problem: Problem, alpha_max: float = 10.0, *, truncate: float | None = None, n_grid: int = _N_GRID
 ) -> TransitionList:
     """All transitions of the equilibrium for 0 < α <= alpha_max, in order.
 
@@ -116,17 +127,22 @@ def transitions(
     truncate : float, optional
         For readouts of unbounded support, whose onset is at α = 0⁺: treat the support as
         cut at this many standard deviations and report that onset instead.
+    n_grid : int
+        Values of α at which the equilibrium is compared, besides both sides of every birth and fold.
     """
     alpha_max = float(alpha_max)
     if not (alpha_max > 0 and math.isfinite(alpha_max)):
         raise ValueError(f"alpha_max must be > 0 and finite, got {alpha_max:g}")
     classes = readout_classes(problem)
-    if classes is None or classes[0].size > FEW_CLASSES:
+    reason = exact_reason(problem)
+    if reason:
+        found = []  # whatever the potential prefers, the equilibrium stays universal
+    elif classes is None or classes[0].size > FEW_CLASSES:
         found = _profile_transitions(problem, alpha_max, truncate, classes)
     else:
-        found = _class_transitions(problem, alpha_max)
+        found = _class_transitions(problem, alpha_max, n_grid)
     return TransitionList(
-        [t for t in found if t.alpha <= alpha_max], alpha_max, onset_criterion(problem, alpha_max)
+        [t for t in found if t.alpha <= alpha_max], alpha_max, onset_criterion(problem, alpha_max), reason
     )
 
 
@@ -137,15 +153,18 @@ class _Map:
     families: tuple[ExactFamily, ...]
     fold_snr: tuple[np.ndarray, ...]
     fold_alpha: tuple[np.ndarray, ...]
+    fold_bend: tuple[np.ndarray, ...]
+    """d² ln α/d ln(parameter)²: negative where α has a maximum."""
     birth: tuple[float, ...]
 
 
 @lru_cache(maxsize=64)
 def _map(problem: Problem) -> _Map:
     families = tuple(exact_families(problem))
-    fold_snr, fold_alpha, birth = [], [], []
+    fold_snr, fold_alpha, fold_bend, birth = [], [], [], []
     for family in families:
-        at, log_alpha, _ = family.turning_points
+        at, log_alpha, bend = family.turning_points
+        fold_bend.append(bend)
         fold_snr.append(np.exp(at))
         fold_alpha.append(np.exp(log_alpha))
         if family.n_learnt == 1:
@@ -155,7 +174,23 @@ def _map(problem: Problem) -> _Map:
         else:
             states, log_alpha, _ = family.solve(np.array([_BIRTH]))
             birth.append(float(np.exp(log_alpha[0])) if states.residual[0] < 1e-8 else math.inf)
-    return _Map(families, tuple(fold_snr), tuple(fold_alpha), tuple(birth))
+    return _Map(families, tuple(fold_snr), tuple(fold_alpha), tuple(fold_bend), tuple(birth))
+
+
+def births(problem: Problem) -> tuple[float, ...]:
+    """α at which each family leaves the one before it continuously; inf or 0 where none does at finite α."""
+    classes = readout_classes(problem)
+    if classes is not None and classes[0].size <= FEW_CLASSES:
+        return _map(problem).birth
+    if classes is not None or math.isinf(problem.readouts.largest):
+        return (onset(problem),)
+    return (_first_unit(problem, problem.readouts.largest),)
+
+
+def learnt_classes(solution: Solution) -> int:
+    """Number of distinct |readouts| whose units are learnt."""
+    learnt = solution.readout_values[solution.weight_overlap > 0]
+    return int(np.unique(np.round(learnt**2, 10)).size)
 
 
 def _signature(problem: Problem, solution: Solution) -> tuple[int, int]:
@@ -164,7 +199,7 @@ def _signature(problem: Problem, solution: Solution) -> tuple[int, int]:
         return 0, 0
     classes = readout_classes(problem)
     assert classes is not None
-    m = int(np.unique(np.round(solution.readout_values[solution.weight_overlap > 0] ** 2, 10)).size)
+    m = learnt_classes(solution)
     own = np.isclose(solution.readout_values**2, classes[0][m - 1], rtol=1e-9)
     snr = float(solution.weight_overlap_hat[own][0])
     return m, int(np.sum(_map(problem).fold_snr[m - 1] < snr))
@@ -174,7 +209,7 @@ def _ranked(problem: Problem, alpha: float) -> list[tuple[tuple[int, int], Solut
     return [(_signature(problem, s), s) for s in all_solutions(problem, np.array([alpha]))[0]]
 
 
-def _class_transitions(problem: Problem, alpha_max: float) -> list[Transition]:
+def _class_transitions(problem: Problem, alpha_max: float, n_grid: int) -> list[Transition]:
     known = _map(problem)
     if not known.families:
         return []
@@ -183,7 +218,7 @@ def _class_transitions(problem: Problem, alpha_max: float) -> list[Transition]:
     if not marks:
         return []
     low = 0.5 * min(marks)
-    grid = np.geomspace(low, alpha_max, _N_GRID)
+    grid = np.geomspace(low, alpha_max, n_grid)
     # Either side of every birth and fold is looked at, so that each interval holds one event.
     sides = [m * (1 + e) for m in marks for e in (-1e-7, 1e-7) if m * (1 + e) <= alpha_max]
     grid = np.unique(np.concatenate([grid, sides]))
@@ -269,7 +304,8 @@ def _end(problem: Problem, signature: tuple[int, int]) -> float:
     """α up to which a stretch is stable: its fold, or where a further class sets in."""
     m, piece = signature
     known = _map(problem)
-    if m and piece < known.fold_alpha[m - 1].size:
+    # Ahead of a minimum of α the stretch went on to infinite α, and came back from there.
+    if m and piece < known.fold_alpha[m - 1].size and known.fold_bend[m - 1][piece] < 0:
         return float(known.fold_alpha[m - 1][piece])
     return known.birth[m] if m < len(known.birth) else math.inf
 
@@ -297,6 +333,7 @@ def _profile_transitions(
     return found
 
 
+@lru_cache(maxsize=64)
 def _first_unit(problem: Problem, value: float) -> float:
     """α at which a vanishing fraction of units, those with |readout| = value, is learnt first.
 
