@@ -1,6 +1,8 @@
 """The theory: saddle point, branches, learning curves, transitions."""
 
 from .branches import Branch, trace_branches
+from .errors import error
+from .diagram import phase_diagram
 from .factorised import factorised_transition
 from .linear_regime import LinearRegime, solve_linear
 from .planner import SamplesNeeded, samples_needed
@@ -16,9 +18,11 @@ __all__ = [
     "SamplesNeeded",
     "Solution",
     "Transition",
+    "error",
     "factorised_transition",
     "learning_curve",
     "onset",
+    "phase_diagram",
     "samples_needed",
     "solutions",
     "solve",

@@ -30,6 +30,11 @@ __all__ = ["phase_diagram"]
 LINE_RTOL = 1e-7
 """Relative accuracy to which changes of phase are located between problems."""
 
+# Either side of every birth and fold is looked at besides, so that Maxwell points are not missed; 120
+# values, the default of ``transitions``, make a diagram take half as long again.
+_N_GRID = 32
+_BEYOND = 1.5  # lines are followed up to this many times the largest α: so they leave the frame
+
 _CONTINUOUS_SIZES = np.array([2.0, 1.0, 0.5])
 _NOT_DONE = "not computed"
 _NUMBERS = (
@@ -102,7 +107,7 @@ def phase_diagram(
         ``weight_overlap`` (with a dimension ``size`` of |readouts|), ``n_specialised``, which branches
         exist and are stable, ``status``. With α as an axis also the lines, over the other axis and
         ``line``: ``transition_alpha`` with ``transition_kind``, spinodals and jumps, NaN where a line
-        does not exist up to the largest α. At fixed α: ``line_first`` and ``line_second``, points
+        does not exist up to 1.5 times the largest α. At fixed α: ``line_first`` and ``line_second``, points
         on the lines with ``line_phase``, the number of classes learnt on either side.
 
     Ctrl-C keeps what is done: the rest is NaN with status "not computed", and the attribute
@@ -173,7 +178,8 @@ def _plan(
     if len(axes) != 2:
         raise ValueError(
             f"a diagram has two axes, here {len(axes)}"
-            f"{' (' + ', '.join(axes) + ')' if axes else ''}: give arrays for two of alpha, gamma, noise and parameter"
+            f"{' (' + ', '.join(axes) + ')' if axes else ''}: "
+            "give arrays for two of alpha, gamma, noise and parameter"
         )
 
     def make(at: dict[str, float]) -> Problem:
@@ -308,7 +314,11 @@ def _column(problem: Problem, alpha: np.ndarray, theory: str, has_lines: bool) -
         for name, value in row.items():
             fields[name][i] = value
     return _Column(
-        fields, overlap, branch, status, _lines(problem, float(alpha.max()), theory) if has_lines else []
+        fields,
+        overlap,
+        branch,
+        status,
+        _lines(problem, _BEYOND * float(alpha.max()), theory) if has_lines else [],
     )
 
 
@@ -317,7 +327,7 @@ def _lines(problem: Problem, alpha_max: float, theory: str) -> list[Transition]:
         at = factorised_transition(problem, alpha_max)
         return [Transition(problem.readouts.largest, at, "first-order")] if math.isfinite(at) else []
     # Where the exact answer is the universal branch the potential's own transitions mean nothing.
-    return [] if exact_reason(problem) else list(transitions(problem, alpha_max))
+    return [] if exact_reason(problem) else list(transitions(problem, alpha_max, n_grid=_N_GRID))
 
 
 def _crossings(plan: _Plan, i: int, columns: list[_Column]) -> list[tuple[float, int, int]]:

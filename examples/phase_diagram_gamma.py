@@ -1,0 +1,29 @@
+"""Phases over the width: ReLU networks with four readout values, (γ, α) diagrams.
+
+Writes phase_diagram_gamma.png: the excess error of the optimum, and how far it lies below what a
+polynomial-time learner reaches. Units of large readouts are learnt first; narrow networks first.
+"""
+
+import numpy as np
+
+import widthwise as ww
+from widthwise.cli.predict import use_no_screen
+from widthwise.plotting_diagrams import plot_phase_diagrams
+
+
+def main(n_gamma: int = 60, n_alpha: int = 60, name: str = "phase_diagram_gamma.png") -> None:
+    problem = ww.Problem("relu", readouts="four-point", channel=0.1)
+    data = ww.phase_diagram(
+        problem,
+        gamma=np.linspace(0.1, 1.5, n_gamma),
+        alpha=np.geomspace(0.05, 20, n_alpha),
+        show_progress=True,
+    )
+    use_no_screen()
+    figure = plot_phase_diagrams(data, ("excess_error", "gap"))
+    figure.savefig(name, dpi=200)
+    print(f"figure written to {name}")
+
+
+if __name__ == "__main__":
+    main()

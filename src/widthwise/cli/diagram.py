@@ -1,0 +1,221 @@
+"""``widthwise diagram``: a phase diagram over alpha and the width, or alpha and the noise."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from .output import as_csv, as_json, number, print_table, talk, write
+from .plan import TheoryOption
+from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
+from .problem_options import (
+    ActivationOption,
+    AlphaOption,
+    BadInput,
+    ChannelOption,
+    NormaliseOption,
+    ReadoutsOption,
+    WeightsOption,
+    choose,
+    read_alphas,
+    read_numbers,
+    read_problem,
+)
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+
+__all__ = ["app"]
+
+IN_FILES = ("excess_error", "universal_error", "gap", "matrix_overlap_centred", "n_specialised", "n_stable")
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def diagram(
+    activation: ActivationOption = "relu",
+    weights: WeightsOption = "gaussian",
+    readouts: ReadoutsOption = "homogeneous",
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            "--noise",
+            metavar="VALUES",
+            help="Variance Delta of the Gaussian noise of the labels, > 0: one value, or an axis such as "
+            "0.01:2:40 (first, last, count).",
+            show_default="0.1",
+            rich_help_panel="Problem",
+        ),
+    ] = None,
+    channel: ChannelOption = None,
+    gamma: Annotated[
+        str,
+        typer.Option(
+            "--gamma",
+            metavar="VALUES",
+            help="Hidden units per input gamma = k/d, > 0: one value, or an axis such as 0.1:2:40.",
+            rich_help_panel="Problem",
+        ),
+    ] = "0.5",
+    normalise: NormaliseOption = False,
+    alpha: AlphaOption = "0.1:8:40",
+    quantity: Annotated[
+        str,
+        typer.Option(
+            "--quantity",
+            metavar="NAME",
+            help="What colours the figure: excess_error, universal_error, gap (how far the optimum lies "
+            "below what polynomial time reaches), matrix_overlap_centred, mutual_information, n_specialised, "
+            "n_stable.",
+        ),
+    ] = "excess_error",
+    theory: TheoryOption = "main",
+    lines: Annotated[
+        bool, typer.Option("--lines/--no-lines", help="Locate the transitions (the larger part of the work).")
+    ] = True,
+    jobs: Annotated[
+        int, typer.Option("--jobs", metavar="N", help="Worker processes; 0 is one for each core.")
+    ] = 0,
+    netcdf: Annotated[
+        str | None,
+        typer.Option("--netcdf", metavar="FILE", help="Write the whole dataset.", rich_help_panel="Output"),
+    ] = None,
+    json: JsonOption = False,
+    csv: CsvOption = False,
+    plot: PlotOption = None,
+) -> None:
+    """Phases over two of alpha, gamma and noise, with the lines between them.
+
+    Give two of the three a list or a range; the third stays fixed. Without --json or --csv the transitions
+    along alpha are printed. Ctrl-C keeps what is done; exit code 1 says that some point has no numbers.
+
+    Example: widthwise diagram --readouts four-point --gamma 0.1:1.5:40 --alpha 0.05:8:40 --plot phases.pdf
+
+    Example: widthwise diagram --weights rademacher --activation sigma3 --noise 0.1:2:40 --alpha 0.1:4:9 --csv
+    """
+    from ..plotting_diagrams import DIAGRAM_QUANTITIES
+    from ..theory.diagram import phase_diagram
+    from ..theory.solver import THEORIES
+
+    check_format(json, csv)
+    quantity = choose("--quantity", quantity, DIAGRAM_QUANTITIES, "quantity")
+    theory = choose("--theory", theory, THEORIES, "theory")
+    if jobs < 0:
+        raise BadInput(f"--jobs must be >= 0; got {jobs}")
+    if plot is not None:
+        check_figure(plot)
+    if netcdf is not None and not Path(netcdf).parent.is_dir():
+        raise BadInput(f"--netcdf: there is no folder {str(Path(netcdf).parent)!r}; create it first")
+    axes: dict[str, Any] = {"alpha": read_alphas(alpha)}
+    axes["gamma"] = read_numbers("--gamma", gamma, "hidden units per input, k/d")
+    if noise is not None:
+        axes["noise"] = read_numbers("--noise", noise, "variance of the label noise")
+    if "noise" in axes and channel is not None:
+        raise BadInput("give --noise or --channel, not both: --noise is the variance of the Gaussian channel")
+    problem = read_problem(
+        activation_text=activation,
+        weights_text=weights,
+        readouts_text=readouts,
+        noise_text=repr(float(axes["noise"][0])) if "noise" in axes else None,
+        channel_text=channel,
+        gamma_text=repr(float(axes["gamma"][0])),
+        normalise=normalise,
+    )
+    varied = {name: values for name, values in axes.items() if values.size > 1}
+    if len(varied) != 2:
+        raise BadInput(
+            f"a diagram has two axes, here {len(varied)}: give a range to two of --alpha, --gamma and "
+            "--noise, e.g. --gamma 0.1:1.5:40 --alpha 0.1:8:40"
+        )
+    varied.setdefault("alpha", float(axes["alpha"][0]))
+    start = time.perf_counter()
+    try:
+        data = phase_diagram(
+            problem,
+            **varied,
+            theory=theory,
+            has_lines=lines,
+            n_workers=jobs or None,
+            show_progress=True,
+        )
+    except ValueError as error:
+        raise BadInput(f"--{error}") from None
+    n_points = data["excess_error"].size
+    n_missing = int(np.isnan(data["excess_error"]).sum())
+    talk(f"{n_points - n_missing} of {n_points} points in {time.perf_counter() - start:.1f} s")
+    if netcdf is not None:
+        try:
+            data.to_netcdf(netcdf)
+        except (OSError, ImportError, ValueError) as error:
+            raise BadInput(f"--netcdf: {netcdf!r} cannot be written: {error}") from None
+        talk(f"dataset written to {netcdf}")
+    if json:
+        write(as_json(_description(problem, data), _records(data)))
+    elif csv:
+        write(as_csv(_description(problem, data), _records(data)))
+    elif lines:
+        _print_lines(problem, data)
+    if plot is not None and n_missing < n_points:
+        use_no_screen()
+        from ..plotting_diagrams import plot_phase_diagram
+
+        save_figure(plot_phase_diagram(data, quantity).figure, plot)
+    if not data.attrs["is_complete"]:
+        raise KeyboardInterrupt
+    if n_missing:
+        talk(f"{n_missing} of {n_points} points have no numbers")
+        raise typer.Exit(1)
+
+
+def _description(problem: Problem, data: Any) -> dict[str, Any]:
+    """The problem without what is varied."""
+    varied = {"noise": "channel"}
+    dims = {varied.get(name, name) for name in data["excess_error"].dims}
+    description = {name: value for name, value in problem.to_dict().items() if name not in dims}
+    return description | ({"alpha": data.attrs["alpha"]} if "alpha" in data.attrs else {})
+
+
+def _records(data: Any) -> list[dict[str, Any]]:
+    first, second = data["excess_error"].dims
+    records = []
+    for i, x in enumerate(data[first].values.tolist()):
+        for j, y in enumerate(data[second].values.tolist()):
+            record: dict[str, Any] = {first: x, second: y}
+            record |= {name: float(data[name].values[i, j]) for name in IN_FILES}
+            record["weight_overlap"] = data["weight_overlap"].values[i, j].tolist()
+            record |= {name: str(data[name].values[i, j]) for name in ("branch", "status")}
+            records.append(record)
+    return records
+
+
+def _print_lines(problem: Problem, data: Any) -> None:
+    first, second = data["excess_error"].dims
+    if "transition_alpha" not in data:
+        rows = [
+            [number(x), number(y), f"{low} | {high}"]
+            for x, y, (low, high) in zip(
+                data["line_first"].values, data["line_second"].values, data["line_phase"].values, strict=True
+            )
+        ]
+        columns, empty = [first, second, "classes_learnt"], "no change of phase in this range"
+    else:
+        rows = []
+        for i, x in enumerate(data[first].values):
+            for j in range(data.sizes["line"]):
+                at = data["transition_alpha"].values[i, j]
+                if not np.isnan(at):
+                    low, high = data["spinodal_low"].values[i, j], data["spinodal_high"].values[i, j]
+                    size = data["transition_readout"].values[i, j]
+                    kind = str(data["transition_kind"].values[i, j])
+                    rows.append([number(x), number(size), number(at, 7), kind, number(low), number(high)])
+        columns = [first, "|readout|", "alpha", "kind", "spinodal_from", "spinodal_to"]
+        empty = "no transition in this range"
+    if rows:
+        print_table(columns, rows, title=repr(problem) + f", {first} varied")
+    else:
+        write(empty)

@@ -1,0 +1,32 @@
+r"""The overlap 𝒬_W(v) of a solution at any readouts, finer than the grid that it reports.
+
+The couplings of a solution follow from its fields, A from τ and q̂₂ and B from the error; given these,
+𝒬_W(v) is a scalar equation for each v (:mod:`units`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .solution import Solution
+from .solver import profile_of, setting_of
+
+__all__ = ["overlap_profile"]
+
+
+def overlap_profile(solution: Solution, readouts: ArrayLike, *, theory: str = "main") -> np.ndarray:
+    """𝒬_W at given readouts; for one that P_v does not have, that of a single unit added with it."""
+    v = np.atleast_1d(np.asarray(readouts, dtype=float))
+    if not solution.is_converged:
+        return np.full(v.shape, np.nan)
+    if solution.branch == "universal":
+        return np.zeros(v.shape)
+    problem = solution.problem
+    setting = setting_of(problem, theory)
+    tilt, hat = np.array([solution.tilt]), np.array([solution.matrix_overlap_hat])
+    pull = np.maximum(setting.table.pair(tilt, hat).pull / setting.gamma, 1e-280)
+    slope = problem.channel.free_entropy_slope(np.array([solution.excess_error]), setting.power)
+    coupling = 2 * solution.alpha / setting.gamma * slope
+    snr = profile_of(problem).snr_at(pull, coupling, v.ravel() ** 2)
+    return np.asarray(problem.weights.overlap(snr))[0].reshape(v.shape)
