@@ -23,7 +23,9 @@ __all__ = ["COMMANDS", "LazyGroup", "app", "run"]
 
 COMMANDS = {
     "predict": "errors, overlaps and phases along a learning curve",
+    "transitions": "where hidden units begin to be learnt, and where the equilibrium jumps",
     "plan": "how many samples a target needs, at the optimum and in polynomial time",
+    "diagram": "phases over the width or the noise, and the lines between them",
     "spectrum": "spectrum, mmse and shrinkage of the matrix that the hidden units make",
 }
 """Each command, by the name of its module, with the line that says what it answers."""

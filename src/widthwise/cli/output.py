@@ -43,19 +43,26 @@ def flush() -> None:
     _guarded(sys.stdout.flush)
 
 
-def as_json(description: Record, records: Iterable[Record], *, key: str = "problem") -> str:
+def as_json(
+    description: Record, records: Iterable[Record], *, key: str = "problem", name: str = "points"
+) -> str:
     """``{"version": ..., "problem": {...}, "points": [...]}``, a line for each point; NaN becomes null."""
-    points = ",\n".join("    " + json.dumps(_plain(record)) for record in records)
+    lines = ",\n".join("    " + json.dumps(_plain(record)) for record in records)
+    points = f"[\n{lines}\n  ]" if lines else "[]"
     head = f'  "version": {json.dumps(__version__)},\n  {json.dumps(key)}: {json.dumps(_plain(description))}'
-    return f'{{\n{head},\n  "points": [\n{points}\n  ]\n}}\n'
+    return f"{{\n{head},\n  {json.dumps(name)}: [\n{points}\n  ]\n}}\n"
 
 
-def as_csv(description: Record, records: Sequence[Record]) -> str:
-    """One row for each record, with the parameters and the version in each; arrays joined by ``;``."""
+def as_csv(description: Record, records: Sequence[Record], names: Sequence[str] | None = None) -> str:
+    """One row for each record, with the parameters and the version in each; arrays joined by ``;``.
+
+    ``names`` are the columns, for a file that has them also where there is no record.
+    """
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     shared = {name: spec_text(spec) for name, spec in description.items()} | {"version": __version__}
-    names = list(records[0]) if records else []
+    if names is None:
+        names = list(records[0]) if records else []
     writer.writerow([*shared, *names])
     for record in records:
         writer.writerow([*shared.values(), *(_cell(record[name]) for name in names)])

@@ -23,8 +23,10 @@ from .transitions import births, learnt_classes
 __all__ = ["Branch", "trace_branches"]
 
 # Neighbours on a branch are at most this far apart, in ln α and in the overlap of the class that
-# parametrises the family, unless halving the distance this many times does not get there.
-_STEP_ALPHA, _STEP_OVERLAP, _N_HALVINGS = 0.1, 0.04, 6
+# parametrises the family, unless halving the distance this many times does not get there. Profiles
+# cost ten times as much a point, and are smooth.
+_STEP_ALPHA, _STEP_OVERLAP, _N_HALVINGS = 0.06, 0.03, 6
+_STEP_PROFILE = 0.1
 
 _EQUAL = 1e-10  # free entropies closer than this are those of one solution, or of two at a Maxwell point
 
@@ -176,7 +178,7 @@ def _neighbours(curve: _Curve):
 def _is_far(family: ExactFamily, a: float, b: float, p: Solution, q: Solution) -> bool:
     if b - a < 1e-6:
         return False
-    if abs(np.log(q.alpha / p.alpha)) > _STEP_ALPHA:
+    if abs(np.log(q.alpha / p.alpha)) > (_STEP_ALPHA if family.n_learnt else _STEP_PROFILE):
         return True
     if not family.n_learnt:
         return False

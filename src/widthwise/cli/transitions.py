@@ -1,0 +1,147 @@
+"""``widthwise transitions``: where hidden units begin to be learnt, and where the equilibrium jumps."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from .output import as_csv, as_json, number, print_table, talk, write
+from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
+from .problem_options import (
+    ActivationOption,
+    BadInput,
+    ChannelOption,
+    GammaOption,
+    NoiseOption,
+    NormaliseOption,
+    ReadoutsOption,
+    WeightsOption,
+    read_positive,
+    read_problem,
+)
+
+if TYPE_CHECKING:
+    from ..problem import Problem
+    from ..theory.transitions import Transition, TransitionList
+
+__all__ = ["FIELDS", "app"]
+
+FIELDS = ("readout", "alpha", "kind", "spinodals", "overlap_jump", "error_jump")
+"""What is said of each transition, in the order of files."""
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def transitions(
+    activation: ActivationOption = "relu",
+    weights: WeightsOption = "gaussian",
+    readouts: ReadoutsOption = "homogeneous",
+    noise: NoiseOption = None,
+    channel: ChannelOption = None,
+    gamma: GammaOption = "0.5",
+    normalise: NormaliseOption = False,
+    alpha_max: Annotated[
+        str,
+        typer.Option(
+            "--alpha-max",
+            metavar="ALPHA",
+            help="Samples per squared dimension n/d² up to which to look, > 0.",
+        ),
+    ] = "10",
+    truncate: Annotated[
+        str | None,
+        typer.Option(
+            "--truncate",
+            metavar="SIGMAS",
+            help="For readouts of unbounded support, some of which are learnt from alpha = 0+ on: cut the "
+            "support at so many standard deviations, > 0, and report that onset.",
+        ),
+    ] = None,
+    json: JsonOption = False,
+    csv: CsvOption = False,
+    plot: PlotOption = None,
+) -> None:
+    """Where hidden units begin to be learnt, and where the equilibrium jumps between branches.
+
+    For each transition: |v| of the units that are learnt there, alpha, whether it is continuous or of first
+    order, and for the latter the spinodals (alpha from which the new branch exists, and up to which the
+    old one is stable) and the jumps of overlap and excess error. What is infinite is null in JSON. The
+    figure shows all branches through their folds.
+
+    Example: widthwise transitions --readouts four-point --gamma 0.7
+
+    Example: widthwise transitions --activation sigma3 --weights rademacher --noise 1.25 --plot branches.png
+    """
+    from ..theory.transitions import transitions as find
+
+    check_format(json, csv)
+    largest = read_positive("--alpha-max", alpha_max, "samples per squared dimension, n/d²")
+    cut = None if truncate is None else read_positive("--truncate", truncate, "standard deviations")
+    problem = read_problem(
+        activation_text=activation,
+        weights_text=weights,
+        readouts_text=readouts,
+        noise_text=noise,
+        channel_text=channel,
+        gamma_text=gamma,
+        normalise=normalise,
+    )
+    if cut is not None and math.isfinite(problem.readouts.largest):
+        raise BadInput(
+            f"--truncate is for readouts of unbounded support; {problem.readouts.name} ones end at "
+            f"|v| = {problem.readouts.largest:.4g}"
+        )
+    if plot is not None:
+        check_figure(plot)
+    try:
+        found = find(problem, largest, truncate=cut)
+    except ArithmeticError as error:  # parameters of 1e300 overflow before anything can be said
+        talk(f"error: the equations cannot be evaluated for these parameters: {error}")
+        raise typer.Exit(1) from None
+    records = [_record(transition) for transition in found]
+    if json:
+        write(as_json(problem.to_dict(), records, name="transitions"))
+    elif csv:
+        write(as_csv(problem.to_dict(), records, names=FIELDS))
+    elif found:
+        _print_transitions(problem, found)
+    if not found:
+        talk(str(found))
+    if plot is not None:
+        _write_figure(problem, found, plot)
+
+
+def _record(transition: Transition) -> dict[str, Any]:
+    record = {name: getattr(transition, name) for name in FIELDS}
+    return record | {"spinodals": list(transition.spinodals or ())}
+
+
+def _print_transitions(problem: Problem, found: TransitionList) -> None:
+    columns = ["|v|", "alpha", "kind", "spinodals_from", "to", "overlap_jump", "excess_error_jump"]
+    rows = []
+    for t in found:
+        jumps = ["–"] * 4
+        if t.spinodals:
+            jumps = [_alpha(x) for x in t.spinodals] + [number(t.overlap_jump), number(t.error_jump)]
+        rows.append([f"{t.readout:.4g}".replace("inf", "∞"), _alpha(t.alpha), t.kind, *jumps])
+    print_table(columns, rows, title=repr(problem))
+
+
+def _alpha(value: float) -> str:
+    if value == 0:
+        return "0+"
+    return number(value, 8) if math.isfinite(value) else "∞"
+
+
+def _write_figure(problem: Problem, found: TransitionList, name: str) -> None:
+    """All branches, over the range in which something happens."""
+    use_no_screen()
+    from ..plotting import plot_bifurcation
+
+    events = [x for t in found for x in (t.alpha, *(t.spinodals or ())) if 0 < x <= found.alpha_max]
+    high = min(found.alpha_max, 1.6 * max(events, default=found.alpha_max))
+    low = min([0.01 * high, *(0.5 * x for x in events)])
+    save_figure(plot_bifurcation(None, problem, (low, high), found=found).figure, name)
