@@ -124,9 +124,15 @@ def test_labels_outside_the_support():
     assert exponential.check_labels([0.1, 4]).tolist() == [0.1, 4.0]
 
 
-def test_gap_must_be_positive():
+def test_gaps_at_the_ends():
     with pytest.raises(ValueError, match="gap"):
-        Sign().free_entropy_slope([0.1, 0.0], 1.0)
+        Sign().free_entropy_slope([0.1, -0.1], 1.0)
+    for channel in (Sign(), Logistic(), Laplace(0.1), StudentT(0.1, 5.0)):
+        slope = channel.free_entropy_slope([[0.0, 0.1], [math.nan, 1.0]], 1.0)
+        assert slope.shape == (2, 2) and np.isnan(slope[1, 0]) and np.isfinite(np.delete(slope, 2)).all()
+        # The largest gap, and one beyond it by rounding, belong to the uppermost panel.
+        assert channel.bayes_error(1.0, 1.0) == pytest.approx(float(channel.bayes_error(1 - 1e-12, 1.0)))
+        assert channel.bayes_error(1 + 1e-15, 1.0) == pytest.approx(float(channel.bayes_error(1.0, 1.0)))
 
 
 def test_too_fine_a_scale_is_said():

@@ -178,7 +178,7 @@ def _turning_points(decision: Callable[[np.ndarray], np.ndarray], x: np.ndarray)
     if at.size == 0:
         return []
     low, high, left = x[at], x[at + 1], found[at]
-    for _ in range(55):
+    for _ in range(42):
         middle = 0.5 * (low + high)
         same = decision(middle) == left
         low, high = np.where(same, middle, low), np.where(same, high, middle)
@@ -208,7 +208,7 @@ def _gibbs_cross_entropy(channel: Channel, gap: float, power: float) -> float:
 
 
 def _absolute_error(channel: Channel, gap: float, power: float, kind: str) -> float:
-    """E|y - median| for continuous labels: the interpolating polynomials are integrated exactly."""
+    """E|y - median| for continuous labels, by interpolating polynomials: right to about 1e-8."""
     assert isinstance(channel, Integrated)
     field = _Field.of(channel, gap, power, kind)
     x, w = field.rule()

@@ -19,6 +19,8 @@ from numpy.typing import ArrayLike
 
 __all__ = ["Channel", "positive", "set_shift", "special"]
 
+_LEAST_GAP = 1e-300
+
 
 class Channel:
     """An output channel; see the module for the functions it stands for."""
@@ -126,10 +128,14 @@ class Channel:
 
     def _values(self, which: int, gap: ArrayLike, power: float) -> np.ndarray:
         gap = np.asarray(gap, dtype=float)
-        if gap.size and not np.all(gap > 0):
-            raise ValueError(f"the gap r - q must be > 0, got {np.min(gap):g}")
-        flat = np.minimum(gap.reshape(-1), power)  # r - q may exceed r by rounding at q = 0
-        return self._evaluate(flat, float(power))[which].reshape(gap.shape)
+        if np.any(gap < 0):
+            raise ValueError(f"the gap r - q must be >= 0, got {np.min(gap):g}")
+        # A gap may underflow to 0, where some channels have no finite slope, and exceed r by rounding.
+        flat = np.clip(gap.reshape(-1), _LEAST_GAP, power)
+        known = ~np.isnan(flat)
+        result = np.full(flat.size, np.nan)
+        result[known] = self._evaluate(flat[known], float(power))[which]
+        return result.reshape(gap.shape)
 
     def free_entropy(self, gap: ArrayLike, power: float) -> np.ndarray:
         """ψ_out at q = power - gap."""

@@ -153,6 +153,7 @@ class OutputQuadrature:
         self.edges = edges
         self.narrowest = float(np.min(np.diff(edges)))
         self._trim_labels()
+        self._kept: tuple[float, tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
         self.known = self._known()
         self._require_normalised()
 
@@ -239,9 +240,13 @@ class OutputQuadrature:
         """Z on (ω, labels); gap 0 gives P_out."""
         if gap == 0:
             return self._density(omega)
-        size = max(1, _CHUNK // (200 * self.labels.size)) if self._is_local(gap) else omega.size
+        if not self._is_local(gap):
+            outputs, w, density = self._on_outputs(gap)
+            kernel = np.exp(-0.5 * (outputs - omega[:, None]) ** 2 / gap)
+            return (kernel * (w / math.sqrt(2 * math.pi * gap))) @ density
+        size = max(1, _CHUNK // (200 * self.labels.size))
         return np.concatenate(
-            [self._derivatives(omega[i : i + size], gap)[0] for i in range(0, omega.size, size)]
+            [self._around(omega[i : i + size], gap, n_derivatives=0)[0] for i in range(0, omega.size, size)]
         )
 
     def _is_local(self, gap: float) -> bool:
@@ -275,9 +280,15 @@ class OutputQuadrature:
             return self._by_kernel(omega, gap)
         return self._around(omega, gap)
 
+    def _on_outputs(self, gap: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Nodes, weights and P_out for a kernel of variance V; kept, as calls at one V follow each other."""
+        if self._kept is None or self._kept[0] != gap:
+            outputs, w = panels(subdivide(self.edges, 4 * math.sqrt(gap)))
+            self._kept = gap, (outputs, w, self._density(outputs))
+        return self._kept[1]
+
     def _by_kernel(self, omega: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        outputs, w = panels(subdivide(self.edges, 4 * math.sqrt(gap)))
-        density = self._density(outputs)
+        outputs, w, density = self._on_outputs(gap)
         u = (outputs - omega[:, None]) / math.sqrt(gap)
         kernel = w * np.exp(-0.5 * u**2) / math.sqrt(2 * math.pi * gap)
         return (
@@ -286,19 +297,23 @@ class OutputQuadrature:
             (kernel * (u**2 - 1)) @ density / gap,
         )
 
-    def _around(self, omega: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _around(
+        self, omega: np.ndarray, gap: float, n_derivatives: int = 2
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         root = math.sqrt(gap)
         # Resolved panels of width w hold frequencies up to 16/w; this many nodes average them to 1e-14.
         n = 9 + math.ceil(80 * root / self.narrowest)
         rule = tuple(np.broadcast_to(x, (omega.size, n)) for x in hermite_rule(n))
         if not self.breaks.size:
-            return self._average(omega, gap, *rule)
+            return self._average(omega, gap, *rule, n_derivatives)
         is_near = np.min(np.abs(self.breaks - omega[:, None]), axis=1) < REACH * root
         result = np.empty((3, omega.size, self.labels.size))
         if np.any(~is_near):
-            result[:, ~is_near] = self._average(omega[~is_near], gap, *(x[~is_near] for x in rule))
+            far = omega[~is_near]
+            result[:, ~is_near] = self._average(far, gap, *(x[~is_near] for x in rule), n_derivatives)
         if np.any(is_near):
-            result[:, is_near] = self._average(omega[is_near], gap, *self._split_rule(omega[is_near], root))
+            near = omega[is_near]
+            result[:, is_near] = self._average(near, gap, *self._split_rule(near, root), n_derivatives)
         return result[0], result[1], result[2]
 
     def _split_rule(self, omega: np.ndarray, root: float) -> tuple[np.ndarray, np.ndarray]:
@@ -311,11 +326,13 @@ class OutputQuadrature:
         u, w = panels(np.concatenate([edges.reshape(omega.size, -1), ends], axis=1))
         return u, w * np.exp(-0.5 * u**2) / math.sqrt(2 * math.pi)
 
-    def _average(self, omega, gap, u, w) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _average(self, omega, gap, u, w, n_derivatives) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         root = math.sqrt(gap)
         outputs = omega[:, None] + root * u
         mass = w[..., None] * self._density(outputs)
         z = mass.sum(axis=1)
+        if n_derivatives == 0:
+            return z, z, z
         channel = self.channel
         by_kernel = channel.has_jumps and self.breaks.size > 0
         if by_kernel or (not channel.has_exact_score and root > 0.01 * self.narrowest):

@@ -69,12 +69,12 @@ class GapTable:
             if self._last is not None and np.all(gap <= self._last[0]):
                 return self._on_level(level, gap)
         x = np.log(gap)
-        parts = [(a, b, c) for a, b, c in self._panels[level]]
-        result = np.empty((parts[0][2].shape[1], gap.size))
+        parts = self._panels[level]
+        # Which part each gap falls in; ends of the level are open, for rounding may carry a gap past them.
+        part = np.searchsorted([high for _, high, _ in parts[:-1]], x)
+        result = np.empty((4, gap.size))
         for i, (low, high, coefficients) in enumerate(parts):
-            own = (x <= high) if i == len(parts) - 1 else (x < high)
-            if i:
-                own &= x >= low
+            own = part == i
             if np.any(own):
                 result[:, own] = _series(coefficients, (2 * x[own] - low - high) / (high - low))
         return result

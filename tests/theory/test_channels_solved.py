@@ -1,0 +1,116 @@
+"""The saddle point with channels other than Gaussian noise: limits, identities, transitions."""
+
+import math
+
+import numpy as np
+import pytest
+
+import widthwise as ww
+from widthwise.ingredients.channels import Custom, Gaussian
+
+CHANNELS = [
+    "probit:0.1",
+    "sign",
+    "logistic:3",
+    "laplace:0.1",
+    "student-t:0.1,5",
+    "poisson:3",
+    "nonlinear:tanh(2*x),0.1",
+]
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+@pytest.mark.parametrize("activation", ["relu", "tanh(2*x)"])
+def test_solutions_are_stationary(channel, activation):
+    problem = ww.Problem(activation, readouts="rademacher", channel=channel, gamma=0.7)
+    for solution in ww.solutions(problem, 5.0):
+        gap = solution.excess_error
+        slope = float(problem.channel.free_entropy_slope(gap, problem.output_power))
+        _, _, mu2 = problem.hermite
+        assert solution.matrix_overlap_hat == pytest.approx(2 * 5.0 * mu2**2 * slope, rel=1e-9, abs=1e-12)
+        assert 0 < solution.mutual_information
+        assert solution.bayes_error <= solution.gibbs_error
+
+
+@pytest.mark.parametrize("channel", ["probit:0.1", "logistic:3", "laplace:0.1"])
+def test_free_entropy_along_alpha(channel):
+    """d(αf)/dα = ψ_out at a stationary point: all other terms of αf do not depend on α."""
+    problem = ww.Problem("relu", readouts="rademacher", channel=channel, gamma=0.4)
+    alpha, step = 6.0, 0.01
+    curve = ww.learning_curve(problem, [alpha - step, alpha, alpha + step])
+    assert len(set(curve.branch)) == 1
+    slope = np.diff(curve.alpha[[0, 2]] * curve.free_entropy[[0, 2]])[0] / (2 * step)
+    exact = problem.channel.free_entropy(curve.excess_error[1], problem.output_power)
+    assert slope == pytest.approx(float(exact), rel=1e-6)
+
+
+def test_information_of_binary_labels_is_bounded():
+    """A binary label carries at most ln 2: I/(kd) <= (α/γ) ln 2; and Rademacher weights hold at most ln 2."""
+    problem = ww.Problem("tanh(2*x)", weights="rademacher", readouts="rademacher", channel="probit:0.02")
+    curve = ww.learning_curve(problem, [0.05, 0.3, 2.0, 20.0])
+    assert np.all(curve.mutual_information < curve.alpha / problem.gamma * math.log(2))
+    assert np.all(np.diff(curve.mutual_information) > 0)
+    assert curve.mutual_information[-1] == pytest.approx(math.log(2), abs=1e-3)
+    assert np.all(curve.mutual_information < math.log(2) + 1e-12)
+
+
+def test_custom_gaussian_gives_the_gaussian_curve():
+    custom = Custom(lambda y, x: Gaussian(0.2).log_likelihood(y, x), support=(-math.inf, math.inf), shift=0.0)
+    alphas = [0.3, 1.0, 3.0]
+    plain, general = (
+        ww.learning_curve(ww.Problem("relu", readouts="rademacher", channel=c), alphas) for c in (0.2, custom)
+    )
+    np.testing.assert_allclose(general.excess_error, plain.excess_error, rtol=1e-9)
+    np.testing.assert_allclose(general.mutual_information, plain.mutual_information, rtol=1e-8)
+
+
+def test_noise_to_zero():
+    """Probit tends to sign: the whole curve, with a deviation of first order in the noise."""
+    alphas = [0.5, 2.0, 5.0]
+    base = ww.Problem("relu", readouts="rademacher", channel="sign")
+    exact = ww.error(ww.learning_curve(base, alphas), "zero-one")
+    off = [
+        np.abs(
+            ww.error(ww.learning_curve(base.replace(channel=f"probit:{noise}"), alphas), "zero-one") - exact
+        ).max()
+        for noise in (1e-5, 1e-7)
+    ]
+    assert off[0] < 1e-3 and off[1] < 0.02 * off[0]
+
+
+def test_large_noise_matches_gaussian_of_equal_fisher_information():
+    """At noise Δ → ∞ a sign with noise teaches as much as Gaussian noise of variance πΔ/2, up to O(1/Δ)."""
+    off = []
+    for noise in (30.0, 300.0):
+        alphas = noise * np.array([1.0, 4.0])
+        base = ww.Problem("relu", readouts="rademacher", channel=f"probit:{noise}")
+        matched = base.replace(channel=math.pi * noise / 2)
+        gap, other = (ww.learning_curve(p, alphas).excess_error for p in (base, matched))
+        off.append(np.abs(gap / other - 1).max())
+    assert off[0] < 0.05 and off[1] < 0.12 * off[0]
+
+
+def test_transition_of_noisy_sign():
+    """More noise, later transition; the error is constant before it for an odd activation."""
+    onsets = []
+    for channel in ("sign", "probit:0.05", "probit:0.1"):
+        problem = ww.Problem("tanh(2*x)", readouts="rademacher", channel=channel)
+        found = ww.transitions(problem, alpha_max=12.0)
+        assert len(found) == 1
+        onsets.append(found[0].alpha)
+        before = ww.learning_curve(problem, [0.2 * onsets[-1], 0.9 * onsets[-1]])
+        assert before.branch[1] == "universal"
+        errors = ww.error(before, "zero-one")
+        assert errors[0] == pytest.approx(errors[1], rel=1e-9)
+    assert np.all(np.diff(onsets) > 0)
+
+
+def test_shift_of_the_output():
+    """Unbalanced classes carry less information: the gap grows with |mean output|."""
+    gaps = [
+        ww.solve(
+            ww.Problem("relu", readouts="homogeneous", channel=f"probit:0.1,shift={shift}"), 3.0
+        ).excess_error
+        for shift in (0.0, 0.4, -0.4)
+    ]
+    assert gaps[1] == pytest.approx(gaps[2], rel=1e-8) and gaps[0] < gaps[1]
