@@ -303,17 +303,17 @@ class OutputQuadrature:
         root = math.sqrt(gap)
         # Resolved panels of width w hold frequencies up to 16/w; this many nodes average them to 1e-14.
         n = 9 + math.ceil(80 * root / self.narrowest)
-        rule = tuple(np.broadcast_to(x, (omega.size, n)) for x in hermite_rule(n))
+        u, w = (np.broadcast_to(x, (omega.size, n)) for x in hermite_rule(n))
         if not self.breaks.size:
-            return self._average(omega, gap, *rule, n_derivatives)
+            return self._average(omega, gap, u, w, n_derivatives)
         is_near = np.min(np.abs(self.breaks - omega[:, None]), axis=1) < REACH * root
         result = np.empty((3, omega.size, self.labels.size))
         if np.any(~is_near):
-            far = omega[~is_near]
-            result[:, ~is_near] = self._average(far, gap, *(x[~is_near] for x in rule), n_derivatives)
+            far = ~is_near
+            result[:, far] = self._average(omega[far], gap, u[far], w[far], n_derivatives)
         if np.any(is_near):
-            near = omega[is_near]
-            result[:, is_near] = self._average(near, gap, *self._split_rule(near, root), n_derivatives)
+            u, w = self._split_rule(omega[is_near], root)
+            result[:, is_near] = self._average(omega[is_near], gap, u, w, n_derivatives)
         return result[0], result[1], result[2]
 
     def _split_rule(self, omega: np.ndarray, root: float) -> tuple[np.ndarray, np.ndarray]:
