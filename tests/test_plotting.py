@@ -7,7 +7,7 @@ import pytest
 import widthwise as ww
 from widthwise import plotting
 from widthwise.ingredients.activations import ACTIVATIONS
-from widthwise.theory.strands import solutions_along, trace_strands
+from widthwise.theory.solver import all_solutions
 
 matplotlib.use("agg")
 
@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 # two specialised solutions.
 BISTABLE = ww.Problem("sigma3", "rademacher", "homogeneous", 1.25, 0.5)
 TWO_SIZES = ww.Problem("relu", "gaussian", "four-point", 0.2, 0.7)
-ALPHAS = np.linspace(0.2, 2.5, 24)
+SPAN = (0.2, 2.5)
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +29,13 @@ def closed():
 
 
 @pytest.fixture(scope="module")
-def strands():
-    return trace_strands(BISTABLE, ALPHAS)
+def found():
+    return ww.transitions(BISTABLE, SPAN[1])
+
+
+@pytest.fixture(scope="module")
+def branches(found):
+    return ww.trace_branches(BISTABLE, SPAN, at=[t.alpha for t in found])
 
 
 def drawn(ax, kind):
@@ -39,63 +44,104 @@ def drawn(ax, kind):
     return [line for line in ax.lines if line.get_linestyle() == wanted and len(line.get_xdata()) > 2]
 
 
-# --- strands -------------------------------------------------------------------------------------
+# --- branches: what figures rely on --------------------------------------------------------------
 
 
-def test_changes_of_the_equilibrium(strands):
-    onset, jump = strands.changes
-    # The spacing of 0.1 is refined three times by eight.
-    assert onset.alpha == pytest.approx(0.6384, abs=0.1 / 8**3 + 1e-4)
-    assert (onset.is_jump, jump.is_jump) == (False, True)
+def test_the_equilibrium_changes_branch_exactly_at_the_transitions(branches, found):
+    universal, specialised = branches
+    onset, jump = (t.alpha for t in found)
+    np.testing.assert_array_equal(universal.is_equilibrium, universal.alpha <= onset)
+    overlap = specialised.weight_overlap[:, 0]
+    # Both solutions at the Maxwell point count, as their free entropies are equal.
+    at = np.nonzero((specialised.alpha == jump) & specialised.is_equilibrium)[0]
+    assert at.size == 2
+    assert overlap[at[1]] - overlap[at[0]] == pytest.approx(found[1].overlap_jump, abs=1e-6)
+    np.testing.assert_array_equal(
+        specialised.is_equilibrium, (np.arange(overlap.size) <= at[0]) | (np.arange(overlap.size) >= at[1])
+    )
 
 
-def test_a_jump_is_where_two_free_entropies_cross(strands):
-    jump = strands.changes[1].alpha
-    before, after = (ww.solutions(BISTABLE, jump + step)[:2] for step in (-2e-3, 2e-3))
-    # The same two solutions, 0.46 and 0.94 in overlap, in the other order.
-    assert [s.weight_overlap[0] < 0.7 for s in before] == [True, False]
-    assert [s.weight_overlap[0] < 0.7 for s in after] == [False, True]
+def test_marks_agree_with_solve(branches):
+    for branch in branches:
+        for point in branch[3::9]:
+            best = ww.solve(BISTABLE, point.alpha)
+            assert point.is_equilibrium == (abs(best.free_entropy - point.free_entropy) < 1e-10)
 
 
-def test_strands_hold_every_solution(strands):
-    for alpha in (0.2, 1.0, 1.6, 2.5):
-        expected = ww.solutions(BISTABLE, alpha)
-        found = [p for curve in strands.curves for p in curve if p.alpha == pytest.approx(alpha, abs=1e-12)]
-        for solution in expected:
-            assert any(abs(p.free_entropy - solution.free_entropy) < 1e-9 for p in found)
+def test_branches_hold_every_solution(branches, found):
+    for alpha in (*SPAN, found[1].alpha):
+        for solution in ww.solutions(BISTABLE, alpha):
+            assert any(
+                p.alpha == alpha and abs(p.free_entropy - solution.free_entropy) < 1e-9
+                for branch in branches
+                for p in branch
+            )
 
 
-def test_strands_are_continuous(strands):
-    for curve in strands.curves:
-        assert np.all(np.diff(curve.alpha) >= 0) or curve.alpha[0] <= curve.alpha[-1]
-        # The steepest is the onset, like a square root: 0.3 over the first step of 0.1
-        assert np.max(np.abs(np.diff(curve.weight_overlap[:, 0]))) < 0.35
+def test_branches_are_continuous_and_meet_the_ends_of_the_range(branches, found):
+    universal, specialised = branches
+    assert (universal.alpha[0], universal.alpha[-1]) == SPAN
+    assert specialised.alpha[-1] == SPAN[1]
+    # It is born on the universal branch, at the exact onset.
+    assert specialised.alpha[0] == found[0].alpha
+    assert specialised.weight_overlap[0, 0] == 0
+    assert specialised.excess_error[0] == universal.excess_error[universal.alpha == found[0].alpha]
+    assert np.all(np.diff(universal.alpha) > 0)
+    for branch in branches:
+        assert np.max(np.abs(np.diff(branch.weight_overlap[:, 0]))) <= 0.03 + 1e-9  # the step of the tracer
+        assert np.max(np.abs(np.diff(np.log(branch.alpha)))) <= 0.06 + 1e-9
 
 
-def test_universal_strand_is_the_universal_branch(strands):
-    (universal,) = [curve for curve in strands.curves if curve.asked == "universal"]
-    given = np.isin(universal.alpha, ALPHAS)
-    expected = ww.learning_curve(BISTABLE, ALPHAS, "universal").excess_error
-    np.testing.assert_allclose(universal.excess_error[given], expected, rtol=1e-9)
+def test_folds_lie_between_metastable_and_unstable_points(branches):
+    states = plotting._states(branches[1])
+    for fold in branches[1].folds:
+        (i,) = np.nonzero(branches[1].alpha == fold)[0]
+        assert states[i] == plotting.METASTABLE
+        assert sorted(states[[i - 1, i + 1]]) == [plotting.METASTABLE, plotting.UNSTABLE]
 
 
-def test_solutions_along_agree_with_one_at_a_time():
-    for column, alpha in zip(solutions_along(TWO_SIZES, [0.3, 2.0]), [0.3, 2.0], strict=True):
+def test_a_further_class_branches_off_from_the_one_before():
+    problem = ww.Problem("relu", "gaussian", "four-point", 0.1, 0.7)
+    onset = ww.transitions(problem, 13.0)[1].alpha
+    _, first, second = ww.trace_branches(problem, (10.0, 13.0))
+    assert second.alpha[0] == onset
+    np.testing.assert_array_equal(second[0].weight_overlap > 0, [True, False, False, True])
+    assert second.excess_error[0] == pytest.approx(first.excess_error[first.alpha == onset], rel=1e-10)
+    assert np.all(first.is_equilibrium == (first.alpha <= onset))
+    assert np.all(second.is_equilibrium)
+
+
+def test_a_branch_that_leaves_for_infinite_alpha_is_cut_there():
+    """sigma1: the branch of small overlaps never turns back; another one comes from infinity."""
+    problem = ww.Problem("sigma1", "rademacher", "homogeneous", 1.25, 0.5)
+    _, small, large = ww.trace_branches(problem, (0.3, 4.0))
+    assert small.alpha[-1] == large.alpha[0] == large.alpha[-1] == 4.0
+    assert (len(small.folds), len(large.folds)) == (0, 1)
+    assert small.weight_overlap[-1, 0] < 0.4 and large.weight_overlap[0, 0] > 0.7
+
+
+def test_the_exact_answer_stays_the_equilibrium_of_a_quadratic_activation():
+    universal, specialised = ww.trace_branches(ww.Problem("x**2", gamma=0.5), (0.1, 1.0))
+    assert np.all(universal.is_equilibrium)
+    assert not np.any(specialised.is_equilibrium[1:])  # (it begins on the universal branch)
+
+
+def test_all_solutions_agree_with_one_at_a_time():
+    alphas = np.array([0.3, 2.0])
+    for column, alpha in zip(all_solutions(TWO_SIZES, alphas), alphas, strict=True):
         assert [s.free_entropy for s in column] == pytest.approx(
             [s.free_entropy for s in ww.solutions(TWO_SIZES, alpha)], rel=1e-9
         )
 
 
-def test_strands_refuse_bad_alpha():
-    with pytest.raises(ValueError, match="alpha must be > 0"):
-        trace_strands(TWO_SIZES, [1.0, -1.0])
-
-
 def test_continuous_law_is_followed_through_steep_parts():
     problem = ww.Problem("relu", "gaussian", "uniform", 0.1, 0.5)
-    curves, changes = trace_strands(problem, np.linspace(0.05, 3, 7))
-    assert len(curves) == 2
-    assert [change.is_jump for change in changes] == [False]
+    universal, specialised = ww.trace_branches(problem, (0.05, 3.0), n_points=20)
+    (only,) = ww.transitions(problem, 3.0)
+    assert specialised.alpha[0] == only.alpha
+    assert specialised.alpha[-1] == 3.0
+    assert np.all(specialised.is_equilibrium)
+    np.testing.assert_array_equal(universal.is_equilibrium, universal.alpha <= only.alpha)
 
 
 # --- errors --------------------------------------------------------------------------------------
@@ -188,15 +234,15 @@ def test_readouts_that_are_shown():
 # --- the figure ----------------------------------------------------------------------------------
 
 
-def test_learning_curve_has_two_panels_and_marks_the_transitions(strands):
-    figure = plotting.plot_learning_curve(BISTABLE, ALPHAS, strands=strands)
+def test_learning_curve_has_two_panels_and_marks_the_transitions(found):
+    figure = plotting.plot_learning_curve(BISTABLE, [1.0, *SPAN])
     top, bottom = figure.axes
     assert top.get_shared_x_axes().joined(top, bottom)
-    assert top.get_xlim() == (0.2, 2.5)
+    assert top.get_xlim() == SPAN
     for ax in (top, bottom):
         marks = [line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1]
-        assert marks == pytest.approx([change.alpha for change in strands.changes])
-    assert [text.get_text() for text in top.texts] == [f"{c.alpha:.3g}" for c in strands.changes]
+        assert marks == pytest.approx([t.alpha for t in found])
+    assert [text.get_text() for text in top.texts] == [f"{t.alpha:.3g}" for t in found]
     # On the top panel, the solid lines together are the equilibrium.
     solid = np.concatenate([np.column_stack(line.get_data()) for line in drawn(top, "solid")])
     for alpha, error in solid[:: max(1, len(solid) // 10)]:
@@ -208,11 +254,77 @@ def test_learning_curve_has_two_panels_and_marks_the_transitions(strands):
         assert np.all((np.asarray(line.get_ydata()) >= 0) & (np.asarray(line.get_ydata()) <= 1))
 
 
+def test_learning_curve_of_what_is_known_already(branches, found):
+    figure = plotting.plot_learning_curve(BISTABLE, SPAN, found=found, branches=branches)
+    longest = max(figure.axes[0].lines, key=lambda line: len(line.get_xdata()))
+    assert set(longest.get_xdata()) <= set(branches[0].alpha) | set(branches[1].alpha)
+
+
+def test_learning_curve_refuses_a_bad_range():
+    for bad in ([1.0, -1.0], [1.0, 1.0]):
+        with pytest.raises(ValueError, match="0 < low < high"):
+            plotting.plot_learning_curve(TWO_SIZES, bad)
+
+
 def test_learning_curve_with_a_logarithmic_axis():
     assert "0.2" in plotting.plot_learning_curve(TWO_SIZES, [1.0, 2.0]).axes[0].get_title()
     figure = plotting.plot_learning_curve(TWO_SIZES, [1.0, 2.0], is_log=True, title="mine")
     assert figure.axes[0].get_yscale() == "log"
     assert figure.axes[0].get_title() == "mine"
+
+
+# --- bifurcation diagrams ------------------------------------------------------------------------
+
+
+def test_bifurcation_diagram_goes_through_the_folds(branches, found):
+    _, ax = plt.subplots()
+    assert plotting.plot_bifurcation(ax, branches, found=found) is ax
+    assert ax.get_xlim() == SPAN
+    curve = branches[1]
+    at = [int(np.nonzero(curve.alpha == fold)[0][0]) for fold in curve.folds]
+    (dots,) = [line for line in ax.lines if line.get_marker() == "." and len(line.get_xdata())]
+    np.testing.assert_array_equal(dots.get_xdata(), curve.alpha[at])
+    np.testing.assert_array_equal(dots.get_ydata(), curve.weight_overlap[at, 0])
+    # One thin line at the Maxwell point; the continuous onset can be seen without.
+    (maxwell,) = [line for line in ax.lines if len(set(line.get_xdata())) == 1 and line.get_marker() != "."]
+    assert maxwell.get_xdata()[0] == found[1].alpha
+    # solid, dashed, dotted, dashed, solid along the S
+    along = [line for line in ax.lines if len(line.get_xdata()) > 2 and np.max(line.get_ydata()) > 0]
+    assert [line.get_linestyle() for line in along] == ["-", "--", "--", "--", "-"]
+    patterns = [line._unscaled_dash_pattern[1] for line in along]
+    assert patterns[1] == patterns[3] != patterns[2]
+    ends = [(line.get_xdata()[0], line.get_xdata()[-1]) for line in along]
+    assert [end for _, end in ends[:-1]] == [start for start, _ in ends[1:]], "lines touch"
+    assert np.all(np.diff(along[2].get_xdata()) < 0)
+
+
+def test_bifurcation_diagram_of_a_problem_has_a_title_and_a_legend(found):
+    ax = plotting.plot_bifurcation(None, BISTABLE, (1.3, 1.8), "excess_error", found=found)
+    assert "sigma3" in ax.get_title()
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["equilibrium", "metastable", "unstable", "fold", "Maxwell point"]
+    assert "excess error" in ax.get_ylabel()
+    solid = np.concatenate([np.column_stack(line.get_data()) for line in drawn(ax, "solid")])
+    for alpha, error in solid[::9]:
+        assert error == pytest.approx(ww.solve(BISTABLE, alpha).excess_error, rel=1e-6)
+
+
+def test_bifurcation_diagram_has_a_line_for_each_size_of_readout():
+    branches = ww.trace_branches(TWO_SIZES, (0.3, 2.0), n_points=12)
+    ax = plotting.plot_bifurcation(None, branches, found=[])
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names[:2] == ["$|v| = 1.34$", "$|v| = 0.447$"]
+
+
+def test_bifurcation_diagram_refuses_what_it_cannot_draw(branches):
+    with pytest.raises(ValueError, match="unknown quantity 'error'; choose from weight_overlap"):
+        plotting.plot_bifurcation(None, branches, quantity="error")
+    with pytest.raises(ValueError, match="alpha must be given as a range"):
+        plotting.plot_bifurcation(None, BISTABLE)
+    with pytest.raises(ValueError, match="0 < low < high"):
+        plotting.plot_bifurcation(None, BISTABLE, (2.0, -1.0))
+    with pytest.raises(ValueError, match="no branch"):
+        plotting.plot_bifurcation(None, [])
 
 
 # --- spectra -------------------------------------------------------------------------------------

@@ -62,6 +62,19 @@ def test_one_first_order_transition_for_an_odd_polynomial():
     assert ww.solve(SIGMA2, only.alpha * (1 + 1e-7)).branch == "specialised"
 
 
+def test_a_branch_without_an_end_has_no_upper_spinodal():
+    """sigma1: small overlaps stay locally stable however large α, and the jump comes long before."""
+    found = ww.transitions(ww.Problem("sigma1", "rademacher", "homogeneous", 1.25, 0.5), alpha_max=4.0)
+    assert [t.kind for t in found] == ["continuous", "first-order"]
+    assert found[1].spinodals[0] < found[1].alpha < found[1].spinodals[1] == math.inf
+
+
+def test_the_exact_answer_for_quadratic_activations_has_no_transition():
+    found = ww.transitions(ww.Problem("x**2"), alpha_max=2.0)
+    assert not found and found.criterion > 1
+    assert "exact for a quadratic activation" in str(found)
+
+
 def test_odd_activation_with_two_readout_levels():
     found = ww.transitions(ODD, alpha_max=12.0)
     assert [t.kind for t in found] == ["first-order"] * 2

@@ -50,7 +50,7 @@ def as_json(
     lines = ",\n".join("    " + json.dumps(_plain(record)) for record in records)
     points = f"[\n{lines}\n  ]" if lines else "[]"
     head = f'  "version": {json.dumps(__version__)},\n  {json.dumps(key)}: {json.dumps(_plain(description))}'
-    return f"{{\n{head},\n  {json.dumps(name)}: [\n{points}\n  ]\n}}\n"
+    return f"{{\n{head},\n  {json.dumps(name)}: {points}\n}}\n"
 
 
 def as_csv(description: Record, records: Sequence[Record], names: Sequence[str] | None = None) -> str:

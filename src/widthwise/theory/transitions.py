@@ -91,7 +91,9 @@ class TransitionList(list[Transition]):
 
 def onset_criterion(problem: Problem, alpha: float) -> float:
     """max v² (q₂ - γv̄²)/γ on the universal branch: units begin to be learnt where it is 1."""
-    universal = next(s for s in solutions(problem, alpha) if s.branch == "universal")
+    universal = next((s for s in solutions(problem, alpha) if s.branch == "universal"), None)
+    if universal is None:
+        return math.nan  # parameters so extreme that nothing converges
     centred = universal.matrix_overlap_centred
     return problem.readouts.largest**2 * centred / problem.gamma if centred > 0 else 0.0
 
@@ -222,9 +224,10 @@ def _class_transitions(problem: Problem, alpha_max: float, n_grid: int) -> list[
     # Either side of every birth and fold is looked at, so that each interval holds one event.
     sides = [m * (1 + e) for m in marks for e in (-1e-7, 1e-7) if m * (1 + e) <= alpha_max]
     grid = np.unique(np.concatenate([grid, sides]))
-    tops = []
-    for ranked in all_solutions(problem, grid):
-        tops.append((_signature(problem, ranked[0]), ranked[0]))
+    ranked_at = all_solutions(problem, grid)
+    is_solved = np.array([bool(ranked) for ranked in ranked_at])
+    grid = grid[is_solved]
+    tops = [(_signature(problem, ranked[0]), ranked[0]) for ranked in ranked_at if ranked]
     found: list[Transition] = []
     for (a, (old, before)), (b, (new, after)) in zip(
         zip(grid[:-1], tops[:-1], strict=True), zip(grid[1:], tops[1:], strict=True), strict=True
