@@ -116,6 +116,7 @@ BAD = [
     (["--alpha-max", "-1"], "--alpha-max must be > 0"),
     (["--alpha-max", "inf"], "--alpha-max must be > 0 and finite"),
     (["--alpha-max", "nan"], "--alpha-max must be > 0"),
+    (["--alpha-max", "1e300"], "--alpha-max: alpha must lie between"),
     (["--alpha-max", "1:2:3"], "--alpha-max must be a number > 0"),
     (["--truncate", "3"], "--truncate is for readouts of unbounded support"),
     (["--readouts", "gaussian", "--truncate", "0"], "--truncate must be > 0"),

@@ -22,6 +22,7 @@ from .problem_options import (
     ReadoutsOption,
     WeightsOption,
     choose,
+    complain,
     read_alphas,
     read_problem,
 )
@@ -139,6 +140,8 @@ def predict(
     except ArithmeticError as error:  # parameters of 1e300 overflow before any status can be given
         talk(f"error: the equations cannot be evaluated for these parameters: {error}")
         raise typer.Exit(1) from None
+    except ValueError as error:  # an alpha beyond what can be computed
+        complain("--alpha", error)
     talk(f"{len(points)} points in {time.perf_counter() - start:.2f} s")
 
     fields = [*ALWAYS, *([n for n in FIELDS if n not in ALWAYS] if quantities is None else quantities)]
@@ -204,12 +207,12 @@ def phase(point: Solution) -> str:
 
 def _solve(problem: Problem, alphas: np.ndarray, branch: str) -> list[Solution]:
     from ..theory.solution import Solution
-    from ..theory.solver import all_solutions, learning_curve
+    from ..theory.solver import _as_alpha, all_solutions, learning_curve
 
     if branch != "all":
         return list(learning_curve(problem, alphas, branch))
     points: list[Solution] = []
-    for value, found in zip(alphas, all_solutions(problem, alphas), strict=True):
+    for value, found in zip(alphas, all_solutions(problem, _as_alpha(alphas)), strict=True):
         points += found or [Solution.missing(problem, float(value), "equilibrium", "did not converge")]
     return points
 

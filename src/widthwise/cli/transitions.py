@@ -18,6 +18,7 @@ from .problem_options import (
     NormaliseOption,
     ReadoutsOption,
     WeightsOption,
+    complain,
     read_positive,
     read_problem,
 )
@@ -101,6 +102,8 @@ def transitions(
     except ArithmeticError as error:  # parameters of 1e300 overflow before anything can be said
         talk(f"error: the equations cannot be evaluated for these parameters: {error}")
         raise typer.Exit(1) from None
+    except ValueError as error:  # an alpha beyond what can be computed
+        complain("--alpha-max", error)
     records = [_record(transition) for transition in found]
     if json:
         write(as_json(problem.to_dict(), records, name="transitions"))

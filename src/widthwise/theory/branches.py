@@ -17,7 +17,7 @@ from .assemble import ACCEPTED
 from .exact import ExactFamily
 from .saddle import ClassSolutions
 from .solution import LearningCurve, Solution
-from .solver import all_solutions, exact_families, exact_reason
+from .solver import _as_alpha, all_solutions, exact_families, exact_reason
 from .transitions import births, learnt_classes
 
 __all__ = ["Branch", "trace_branches"]
@@ -68,6 +68,7 @@ def trace_branches(
     low, high = (float(x) for x in alpha)
     if not (0 < low < high and np.isfinite(high)):
         raise ValueError(f"alpha must be a range (low, high) with 0 < low < high, got ({low:g}, {high:g})")
+    _as_alpha([low, high])
     families = exact_families(problem)
     born = births(problem) if families else ()
     wanted = np.concatenate([[low, high], born, np.ravel(np.asarray(at, dtype=float))])

@@ -135,6 +135,7 @@ def transitions(
     alpha_max = float(alpha_max)
     if not (alpha_max > 0 and math.isfinite(alpha_max)):
         raise ValueError(f"alpha_max must be > 0 and finite, got {alpha_max:g}")
+    criterion = onset_criterion(problem, alpha_max)  # first: it refuses what cannot be computed
     classes = readout_classes(problem)
     reason = exact_reason(problem)
     if reason:
@@ -143,9 +144,7 @@ def transitions(
         found = _profile_transitions(problem, alpha_max, truncate, classes)
     else:
         found = _class_transitions(problem, alpha_max, n_grid)
-    return TransitionList(
-        [t for t in found if t.alpha <= alpha_max], alpha_max, onset_criterion(problem, alpha_max), reason
-    )
+    return TransitionList([t for t in found if t.alpha <= alpha_max], alpha_max, criterion, reason)
 
 
 @dataclass(frozen=True)
