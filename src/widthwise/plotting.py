@@ -63,10 +63,6 @@ _FOLD: dict[str, Any] = {"linestyle": "none", "marker": ".", "markersize": 4.5, 
 _COLUMN = 3.4  # inches, one column of a two-column page
 _FONT: Any = {"font.size": 8.0, "axes.linewidth": 0.6, "legend.fontsize": 7.0}
 
-# Both sides of every birth and fold are looked at besides; the default of 120 takes twice as long and has
-# shown no further transition.
-_N_GRID = 40
-
 CONTINUOUS_READOUTS = (2.0, 1.0, 0.5)
 
 
@@ -147,7 +143,7 @@ def plot_learning_curve(
     from matplotlib import rc_context
 
     low, high = float(np.min(alphas)), float(np.max(alphas))
-    changes = _changes(transitions(problem, high, n_grid=_N_GRID) if found is None else found, low, high)
+    changes = _changes(transitions(problem, high) if found is None else found, low, high)
     if branches is None:
         branches = trace_branches(problem, (low, high), at=changes)
     with rc_context(_FONT):
@@ -209,7 +205,7 @@ def plot_bifurcation(
             raise ValueError("alpha must be given as a range (low, high) when a problem is drawn")
         low, high = (float(x) for x in alpha)
         if found is None and high > 0 and np.isfinite(high):  # a bad range is for trace_branches to refuse
-            found = transitions(problem, high, n_grid=_N_GRID)
+            found = transitions(problem, high)
         branches: Sequence[Branch] = trace_branches(problem, (low, high), at=_changes(found or [], low, high))
     else:
         branches = problem
@@ -217,7 +213,7 @@ def plot_bifurcation(
             raise ValueError("there is no branch to draw; trace_branches gives at least the universal one")
         ends = [branch.alpha[[0, -1]] for branch in branches]
         low, high = (np.min(ends), np.max(ends)) if alpha is None else (float(x) for x in alpha)
-        found = transitions(branches[0].problem, high, n_grid=_N_GRID) if found is None else found
+        found = transitions(branches[0].problem, high) if found is None else found
     first_order = _changes([t for t in found or [] if t.kind == "first-order"], low, high)
     with rc_context(_FONT):
         is_new = ax is None
