@@ -1,13 +1,14 @@
 """The theory: saddle point, branches, learning curves, transitions."""
 
 from .branches import Branch, trace_branches
-from .errors import error
 from .diagram import phase_diagram
+from .errors import error
 from .factorised import factorised_transition
 from .linear_regime import LinearRegime, solve_linear
 from .planner import SamplesNeeded, samples_needed
 from .solution import LearningCurve, NotConverged, Solution
 from .solver import learning_curve, solutions, solve
+from .state_evolution import StateEvolution, state_evolution
 from .transitions import Transition, onset, transitions
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "NotConverged",
     "SamplesNeeded",
     "Solution",
+    "StateEvolution",
     "Transition",
     "error",
     "factorised_transition",
@@ -27,6 +29,7 @@ __all__ = [
     "solutions",
     "solve",
     "solve_linear",
+    "state_evolution",
     "trace_branches",
     "transitions",
 ]
