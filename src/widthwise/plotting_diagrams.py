@@ -36,8 +36,8 @@ _AXES = {
 _COLUMN = 3.4  # inches, one column of a two-column page
 _FONT: Any = {"font.size": 8.0, "axes.linewidth": 0.6, "legend.fontsize": 7.0}
 _HALO = 2.4
-_TRANSITION = {"color": "black", "linewidth": 1.3}
-_SPINODAL = {"color": "black", "linewidth": 0.8, "linestyle": (0, (1, 1.4))}
+_TRANSITION: dict[str, Any] = {"color": "black", "linewidth": 1.3}
+_SPINODAL: dict[str, Any] = {"color": "black", "linewidth": 0.8, "linestyle": (0, (1, 1.4))}
 _FIRST_ORDER = (0, (5, 1.6))
 
 

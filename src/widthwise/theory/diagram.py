@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,9 +120,10 @@ def phase_diagram(
     is_complete = True
     with _bar(show_progress, len(plan.rows)) as advance:
         try:
-            for i, row, crossings in _run(plan, has_lines, n_workers):
-                results[i], lines[i] = row, crossings
-                advance()
+            with closing(_run(plan, has_lines, n_workers)) as done:
+                for i, row, crossings in done:
+                    results[i], lines[i] = row, crossings
+                    advance()
         except KeyboardInterrupt:
             is_complete = False
     return _dataset(plan, results, lines, has_lines, is_complete)
@@ -174,7 +175,9 @@ def _plan(
     if alphas.ndim:
         axes["alpha"] = _axis("alpha", alphas)
     elif not (alphas > 0 and np.isfinite(alphas)):
-        raise ValueError(f"alpha must be > 0 and finite (samples per squared dimension, n/d^2); got {alpha}")
+        raise ValueError(
+            f"alpha must be > 0 and finite (samples per squared dimension, n/d^2); got {float(alphas):g}"
+        )
     if len(axes) != 2:
         raise ValueError(
             f"a diagram has two axes, here {len(axes)}"
@@ -239,7 +242,7 @@ _SHARED: tuple[_Plan, bool] | None = None  # of a worker process
 
 def _run(
     plan: _Plan, has_lines: bool, n_workers: int
-) -> Iterator[tuple[int, list[_Column], list[tuple[float, int, int]]]]:
+) -> Generator[tuple[int, list[_Column], list[tuple[float, int, int]]], None, None]:
     if n_workers == 1:
         for i in range(len(plan.rows)):
             yield i, *_row(plan, has_lines, i)
@@ -249,11 +252,16 @@ def _run(
     # Forked workers inherit the plan, callables included; what is forked must not hold JAX's threads.
     can_fork = "fork" in multiprocessing.get_all_start_methods() and "jax" not in sys.modules
     context = multiprocessing.get_context("fork" if can_fork else "spawn")
+    others = multiprocessing.active_children()
     pool = ProcessPoolExecutor(n_workers, context, initializer=_begin, initargs=(plan, has_lines))
     try:
         tasks: dict[Future, int] = {pool.submit(_task, i): i for i in _spread(len(plan.rows))}
         for done in as_completed(tasks):
             yield tasks[done], *done.result()
+    except BaseException:  # do not wait for columns that nobody will read
+        for child in set(multiprocessing.active_children()) - set(others):
+            child.terminate()
+        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
