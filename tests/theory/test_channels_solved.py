@@ -114,3 +114,42 @@ def test_shift_of_the_output():
         for shift in (0.0, 0.4, -0.4)
     ]
     assert gaps[1] == pytest.approx(gaps[2], rel=1e-8) and gaps[0] < gaps[1]
+
+
+def test_perfect_learning_of_binary_weights():
+    """Noiseless labels fix binary weights: the error jumps to 0 where information would pass ln 2."""
+    problem = ww.Problem("tanh(2*x)", weights="rademacher", readouts="rademacher", channel="sign")
+    curve = ww.learning_curve(problem, np.linspace(0.4, 3.0, 27))
+    assert np.all(curve.mutual_information <= math.log(2) + 1e-12)
+    is_perfect = curve.excess_error == 0
+    assert not is_perfect[0] and is_perfect[-1] and np.all(np.diff(is_perfect.astype(int)) >= 0)
+    # It costs at least ln 2 of information for each of the kd weights, at most ln 2 a label.
+    assert curve.alpha[is_perfect][0] > problem.gamma
+    assert ww.error(curve, "zero-one")[-1] == pytest.approx(0, abs=1e-100)
+    # A little noise gives nearly the same.
+    noisy = ww.learning_curve(problem.replace(channel="probit:1e-4"), curve.alpha[is_perfect][1:])
+    assert np.all(noisy.excess_error < 1e-6)
+    np.testing.assert_allclose(noisy.mutual_information, math.log(2), atol=1e-3)
+
+
+def test_several_universal_solutions():
+    """Labels that depend on |λ|: a state that has learnt nothing beside others, all of them stationary."""
+
+    def in_band(y, x):
+        p = 0.02 + 0.96 * (np.abs(x) > 0.67)
+        return np.log(np.where(y > 0, p, 1 - p))
+
+    channel = Custom(in_band, labels=[-1, 1], breaks=[-0.67, 0.67])
+    problem = ww.Problem("he2(x)/sqrt(2)", readouts="rademacher", channel=channel)
+    (only,) = ww.solutions(problem, 0.5)
+    assert only.excess_error == pytest.approx(problem.output_power) and only.is_stable
+    found = [s for s in ww.solutions(problem, 0.78) if s.branch == "universal"]
+    assert (
+        len(found) == 4
+        and [s.is_stable for s in sorted(found, key=lambda s: s.excess_error)] == [True, False] * 2
+    )
+    for s in found:
+        slope = float(channel.free_entropy_slope(s.excess_error, problem.output_power))
+        assert s.matrix_overlap_hat == pytest.approx(
+            2 * 0.78 * problem.hermite[2] ** 2 * slope, rel=1e-8, abs=1e-7
+        )

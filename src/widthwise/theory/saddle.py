@@ -93,14 +93,24 @@ def pull_slopes(
     return by_tau / setting.gamma, hat * matrix.slope_ratio / setting.gamma
 
 
-def solve_universal(setting: Setting, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def solve_universal(
+    setting: Setting, alpha: np.ndarray, start: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """ln B on the universal branch (all overlaps 0) at each α, and the residual.
 
     α = γB/(2ψ_out'(r_K - q_K)) with q̂₂ = γμ₂²B: explicit in B, hence one scalar equation.
+    Without a start in ln B, Newton's method begins where nothing is learnt.
     """
     channel, power = setting.problem.channel, setting.power
     full = setting.output_gap(np.ones(1), np.full(1, setting.kernel_total))
-    u = np.log(2 * alpha * channel.free_entropy_slope(full, power) / setting.gamma)
+    first = channel.free_entropy_slope(full, power)
+    if start is not None:
+        u = start.copy()
+    elif power - full[0] < 1e-12 * power and first[0] < 1e-9 * channel.free_entropy_slope(0.5 * power, power):
+        # Labels that depend on |λ| say nothing on an output of which nothing is known: B = 0 exactly.
+        return np.full(alpha.shape, -np.inf), np.zeros(alpha.shape)
+    else:
+        u = np.log(2 * alpha * first / setting.gamma)
     residual = np.full(alpha.shape, np.inf)
     active = np.arange(alpha.size)
     for _ in range(MAX_STEPS):

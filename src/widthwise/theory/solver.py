@@ -23,9 +23,11 @@ from .assemble import ACCEPTED, assemble_averaged, assemble_classes, assemble_un
 from .averaged import solve_averaged, trace_averaged
 from .exact import ExactFamily
 from .families import Family, trace_family
+from .perfect import can_be_perfect, perfect_solutions
 from .profiles import ContinuousProfile, DiscreteProfile
 from .saddle import ClassSolutions, Setting, solve_classes, solve_universal
 from .solution import CONVERGED, LearningCurve, Solution
+from .universal import universal_guesses
 
 __all__ = [
     "BRANCHES",
@@ -147,10 +149,12 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
     for solution, i in zip(_universal(problem, alpha), range(alpha.size), strict=True):
         # f_uni of the factorised theory has no overlaps of units in which it could be unstable.
         at[i].append(solution if theory == "main" else replace(solution, is_stable=solution.is_converged))
-    for index, found in _specialised(problem, alpha, theory):
+    for index, found in (_more_universal(problem, alpha), *_specialised(problem, alpha, theory)):
         for i, solution in zip(index, found, strict=True):
             if solution.status == CONVERGED and not any(_same(solution, other) for other in at[i]):
                 at[i].append(solution)
+    for i, solution in enumerate(perfect_solutions(problem, alpha)):
+        at[i].append(solution)
     ranked = []
     reach = _reach(problem, theory)
     for a, here in zip(alpha, at, strict=True):
@@ -170,8 +174,8 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
 def _reach(problem: Problem, theory: str) -> float:
     """Largest α at which the solution with all units learnt is still within the tables."""
     setting = setting_of(problem, theory)
-    if setting.kernel_total == 0:
-        return np.inf  # nothing is learnt of single units
+    if setting.kernel_total == 0 or can_be_perfect(problem):
+        return np.inf  # nothing is learnt of single units, or they may be known beyond any table
     classes = readout_classes(problem)
     few = classes is not None and classes[0].size <= FEW_CLASSES
     family = family_of(problem, classes[0].size if classes is not None and few else 0, theory)
@@ -193,6 +197,16 @@ def _universal(problem: Problem, alpha: np.ndarray) -> list[Solution]:
     setting = setting_of(problem)
     log_coupling, residual = solve_universal(setting, alpha)
     return assemble_universal(setting, alpha, log_coupling, residual)
+
+
+def _more_universal(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, list[Solution]]:
+    """Universal solutions where the universal curve folds, with their indices into alpha."""
+    setting = setting_of(problem)
+    index, start = universal_guesses(setting, alpha)
+    if index.size == 0:
+        return index, []
+    log_coupling, residual = solve_universal(setting, alpha[index], start)
+    return index, assemble_universal(setting, alpha[index], log_coupling, residual)
 
 
 def _specialised(problem: Problem, alpha: np.ndarray, theory: str):

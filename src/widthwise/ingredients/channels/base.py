@@ -38,6 +38,9 @@ class Channel:
     is_discrete: bool = False
     """Whether labels are single values and not an interval."""
 
+    is_noiseless: bool = False
+    """Whether λ determines the label through a jump, so that ψ_out' diverges when the gap closes."""
+
     breaks: tuple[float, ...] = ()
     """Values of λ at which P_out(y | λ) is not smooth."""
 

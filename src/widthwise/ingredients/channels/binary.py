@@ -124,6 +124,7 @@ class Sign(_Threshold):
 
     name: ClassVar[str] = "sign"
     breaks = (0.0,)
+    is_noiseless = True
     noise = 0.0
 
     def __post_init__(self) -> None:
