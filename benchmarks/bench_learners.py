@@ -9,7 +9,6 @@
 """
 
 import math
-import statistics
 import time
 
 import numpy as np
@@ -26,14 +25,14 @@ PLAIN = {
 
 
 def seconds(function, n_repeats: int = 11) -> float:
-    """Median time of a call, after one to warm up."""
+    """Least time of a call, after one to warm up: what other work on the machine disturbs least."""
     function()
     times = []
     for _ in range(n_repeats):
         start = time.perf_counter()
         function()
         times.append(time.perf_counter() - start)
-    return statistics.median(times)
+    return min(times)
 
 
 def report(what: str, time_taken: float, reference: float, than: str) -> None:

@@ -2,11 +2,13 @@
 
 Gaussian weights, homogeneous readouts, label noise 0.1; started on the teacher (compared with the
 equilibrium) and, for ReLU, at random (compared with the universal branch, where it stays). Writes
-``validate_hmc.csv`` beside this file, one row a run, and goes on where an earlier call stopped. The table
-that is committed was made with
+``validate_hmc.csv`` beside this file, one row a run,and goes on where an earlier call stopped.
 
-    python examples/validate_hmc.py --dimensions 60 --seeds 3
-    python examples/validate_hmc.py --dimensions 100 --seeds 1
+    python examples/validate_hmc.py --dimensions 60
+    python examples/validate_hmc.py --dimensions 100
+
+The table that is committed holds all of d = 60, and d = 100 up to alpha = 1: go on with the second command
+(some hours on one core).
 """
 
 import argparse

@@ -21,7 +21,10 @@ FINITE_SIZE = 0.12  # of the error, relative; of the overlaps of matrices, absol
 def assert_close(run, theory):
     allowed = FINITE_SIZE * theory.excess_error + 4 * run.standard_error("excess_error")
     assert abs(run.excess_error - theory.excess_error) < allowed, (run.excess_error, theory.excess_error)
-    assert run.matrix_overlap_centred == pytest.approx(theory.matrix_overlap_centred, abs=0.5 * FINITE_SIZE)
+    # An odd activation does not see the matrix before it specialises: the overlap is 0 in the limit and,
+    # measured, 0.19, 0.08 and 0.05 at d = 30, 60 and 100.
+    allowed = 8 / run.instance.d if theory.matrix_overlap_centred == 0 else 0.5 * FINITE_SIZE
+    assert abs(run.matrix_overlap_centred - theory.matrix_overlap_centred) < allowed
 
 
 @pytest.mark.parametrize(
@@ -30,7 +33,7 @@ def assert_close(run, theory):
         ("relu", 0.5, (0.5, 1.0, 2.0, 3.0)),
         ("relu", 0.8, (0.5, 1.0, 2.0, 3.0)),
         ("tanh(2*x)", 0.5, (0.5, 2.0, 3.0, 4.0)),
-        ("tanh(2*x)", 0.8, (0.5, 1.0, 3.5, 4.0)),
+        ("tanh(2*x)", 0.8, (0.25, 0.5, 3.5, 4.0)),
     ],
 )
 def test_informed_hmc(activation, gamma, alphas):
