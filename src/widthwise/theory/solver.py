@@ -155,7 +155,7 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
                 at[i].append(solution)
     for i, solution in enumerate(perfect_solutions(problem, alpha)):
         at[i].append(solution)
-    ranked = []
+    ranked: list[list[Solution]] = []
     reach = _reach(problem, theory)
     for a, here in zip(alpha, at, strict=True):
         if a > reach:  # the specialised solutions are out of the tables: the rest would mislead

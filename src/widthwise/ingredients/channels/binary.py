@@ -81,8 +81,7 @@ class _Threshold(Channel):
         # Φ(a) (m(m + a))² carries exp(-a²), Φ(-a) (M(M - a))² carries exp(-a²/2).
         unlikely = tail * (large * _inverse_mills_gap(a, large)) ** 2
         likely = (small + a) ** 2 * np.exp(-0.5 * a**2) / (2 * math.pi * upper)
-        with np.errstate(over="ignore"):  # below V = 1e-205 the curvature V^(-3/2) leaves the range of floats
-            curvature = 0.5 * np.sum(weight * (unlikely + likely), axis=1) / s2[:, 0] / s2[:, 0]
+        curvature = 0.5 * np.sum(weight * (unlikely + likely), axis=1) / s2[:, 0] / s2[:, 0]
         return np.stack(
             [
                 -np.sum(weight * entropy, axis=1),
