@@ -53,10 +53,7 @@ class GapTable:
             result[:, own] = values
         if result is None:
             return np.empty((4, 0))
-        with np.errstate(
-            divide="ignore", under="ignore"
-        ):  # a curvature V^(-3/2) may leave the range of floats
-            return result / np.sqrt(gap) ** self._powers[:, None]
+        return result / np.sqrt(gap) ** self._powers[:, None]
 
     def _evaluate(self, gap: float) -> np.ndarray:
         return self._raw(gap) * math.sqrt(gap) ** self._powers
