@@ -2,7 +2,7 @@
 
 Gaussian weights, homogeneous readouts, label noise 0.1; started on the teacher (compared with the
 equilibrium) and, for ReLU, at random (compared with the universal branch, where it stays). Writes
-``validate_hmc.csv`` beside this file, one row a run,and goes on where an earlier call stopped.
+``validate_hmc.csv`` beside this file, one row a run, and goes on where an earlier call stopped.
 
     python examples/validate_hmc.py --dimensions 60
     python examples/validate_hmc.py --dimensions 100
