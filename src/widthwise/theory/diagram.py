@@ -32,7 +32,7 @@ LINE_RTOL = 1e-7
 
 # Either side of every birth and fold is looked at besides, so that Maxwell points are not missed; 120
 # values, the default of ``transitions``, make a diagram take half as long again.
-_N_GRID = 32
+_N_GRID = 20
 _BEYOND = 1.5  # lines are followed up to this many times the largest α: so they leave the frame
 
 _CONTINUOUS_SIZES = np.array([2.0, 1.0, 0.5])
