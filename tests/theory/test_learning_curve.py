@@ -121,3 +121,16 @@ def test_extreme_parameters_are_answered_or_refused():
     # So little noise that the learnt solution is out of reach: no number rather than a wrong one.
     tiny = ww.solve(PROBLEM.replace(channel=1e-14), 1.0)
     assert np.isnan(tiny.excess_error) and "beyond" in tiny.status
+
+
+def test_binary_weights_with_little_noise_are_not_lost():
+    """𝒬 is within 1e-250 of 1 there and τ above 1e250: logarithms, not numbers, must carry it."""
+    for problem in (
+        ww.Problem("tanh(2*x)", "rademacher", "rademacher", 1e-3),
+        ww.Problem("relu", "rademacher", "four-point", 1e-3, 0.7),
+    ):
+        curve = ww.learning_curve(problem, np.linspace(1.5, 6.0, 10))
+        assert set(curve.branch) == {"specialised"}
+        assert np.all(curve.is_stable) and np.max(curve.residual) < 1e-10
+        assert np.all(np.diff(curve.excess_error) <= 0)
+        assert curve.mutual_information[-1] == pytest.approx(np.log(2), abs=1e-9)

@@ -81,8 +81,9 @@ def newton_rows(
         if active.size == 0:
             break
         move = _solve_each(jacobian, -errors)
-        longest = np.max(np.abs(move), axis=1, keepdims=True)
-        z[active] += move * np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, 1e-300))
+        # (A tilt may be e^600, and then a guess of it is off by more than a unit guess can be.)
+        longest = np.max(np.abs(move) / (_LONGEST_STEP + 0.25 * np.abs(z[active])), axis=1, keepdims=True)
+        z[active] += move / np.maximum(longest, 1.0)
     return best, residual
 
 

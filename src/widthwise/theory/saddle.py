@@ -186,7 +186,8 @@ def class_equations(
     moved = weights * units.overlap_slope * x  # d(Σ weights Q)/d ln x
     jacobian = np.zeros((n, m + 2, m + 2))
     jacobian[:, 0, 0] = matrix.log_slope / (matrix.mmse * matrix.recovered)
-    jacobian[:, 0, 2:] = 2 * moved * units.overlap * (1 / learnt + 1 / np.maximum(left, LEAST))[:, None]
+    odds_slope = 1 / learnt + np.where(left > LEAST, 1 / np.maximum(left, LEAST), 0.0)
+    jacobian[:, 0, 2:] = 2 * moved * units.overlap * odds_slope[:, None]
     after = 0.5 * mu2 * matrix.slope_after
     jacobian[:, 1, 0] = -bend * after * tau
     jacobian[:, 1, 1] = -1 - bend * after * hat
