@@ -61,14 +61,16 @@ class Reference:
         r2 = problem.matrix_power
         overlap = np.full(self.v.size, start)
         q2 = r2 - 1 + start
-        for step in range(max_steps):
+        n_steps = 0
+        while n_steps < max_steps:
+            n_steps += 1
             gap = 0.5 * mu2**2 * (r2 - q2) + float(g(1.0)) - self.p @ (v2 * g(overlap))
             hat = alpha * mu2**2 / (problem.channel.noise + gap)
             m2 = self.p @ (v2 * overlap**2)
             pull = np.zeros_like(overlap)
             tau = 0.0
             if m2 > 1e-12:
-                tau = brentq(lambda t: self.mmse(t) - 1 + m2, 0.0, 1e4, rtol=1e-8)
+                tau = brentq(lambda t, m2=m2: self.mmse(t) - 1 + m2, 0.0, 1e4, rtol=1e-8)
                 h = 1e-3 * tau
                 slope_tau = (self.mmse(tau + h) - self.mmse(tau - h)) / (2 * h)
                 pull = v2 * overlap * (q2 - r2 + 1 - m2) / (-gamma * slope_tau)
@@ -79,7 +81,7 @@ class Reference:
             q2, overlap = new_q2, new
             if change < rtol:
                 break
-        return 0.5 * mu2**2 * (r2 - q2) + float(g(1.0)) - self.p @ (v2 * g(overlap)), step + 1
+        return 0.5 * mu2**2 * (r2 - q2) + float(g(1.0)) - self.p @ (v2 * g(overlap)), n_steps
 
 
 def best_of(function, repeat=3):
@@ -103,7 +105,9 @@ fresh_curve.count = 0
 
 
 def main():
-    atoms = {n: ww.readouts.Discrete(np.linspace(-2, 2.1, n), np.ones(n) / n, normalise=True) for n in (4, 16, 64)}
+    atoms = {
+        n: ww.readouts.Discrete(np.linspace(-2, 2.1, n), np.ones(n) / n, normalise=True) for n in (4, 16, 64)
+    }
     ww.learning_curve(ww.Problem("relu"), [1.0])  # imports and the activation's own tables
     four = best_of(lambda: fresh_curve("four-point"))
     print(f"100-point curve, relu, four-point, gamma 0.7: {four * 1e3:.0f} ms")
@@ -133,7 +137,8 @@ def main():
     for readouts, wanted in (("four-point", 1.5), ("gaussian", 3.0)):
         command = [sys.executable, "-c", "from widthwise.cli import main; main()", "predict"]
         command += ["--alpha", "0.5:8:16", "--json"]
-        t = best_of(lambda c=command, r=readouts: subprocess.run([*c, "--readouts", r], capture_output=True, check=True))
+        command += ["--readouts", readouts]
+        t = best_of(lambda c=command: subprocess.run(c, capture_output=True, check=True))
         print(f"shell to JSON, {readouts}: {t:.2f} s (wanted: {wanted})")
     t = best_of(lambda: subprocess.run([sys.executable, "-c", "import widthwise"], check=True))
     t0 = best_of(lambda: subprocess.run([sys.executable, "-c", "import numpy"], check=True))

@@ -64,8 +64,8 @@ class ScaledKernel:
             total = np.einsum("il,jl,ijl->ij", a[:, orders], b[:, orders], powers)
         else:
             total, power, last = np.zeros_like(rho), np.ones_like(rho), 0
-            for order in orders:
-                power *= rho ** int(order - last)
+            for order in orders.tolist():
+                power *= rho ** (order - last)
                 total += a[:, order, None] * b[:, order] * power
                 last = order
         # Coefficients that fall off geometrically, as those of tanh(2x), have left no tail by then.

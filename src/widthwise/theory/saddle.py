@@ -84,7 +84,7 @@ def pull_slopes(
     hat: np.ndarray,
     steepening: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives of A in ln τ and in ln B; ``steepening`` d ln(-mmse')/d ln τ is interpolated if not given."""
+    """Derivatives of A in ln τ and ln B; ``steepening`` d ln(-mmse')/d ln τ is interpolated if not given."""
     if steepening is None:
         steepening = setting.table.guess_steepening(np.log(tau), matrix)
     by_tau = -(tau * (1 - matrix.slope_ratio) + matrix.pull * steepening)
