@@ -205,12 +205,12 @@ def _beside(own: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _name_line(ax: Axes, x: np.ndarray, alpha: np.ndarray, readout: np.ndarray) -> None:
-    """|v| beside the line, two thirds of the way along what can be seen of it."""
+    """|v| beside the line, not quite halfway along what can be seen of it."""
     low, high = ax.get_ylim()
     seen = np.nonzero(np.isfinite(alpha) & (alpha > low) & (alpha < high))[0]
-    if seen.size < 3:
+    if seen.size < max(3, 0.2 * x.size):  # too short for a label
         return
-    i = int(seen[min(int(0.62 * seen.size), seen.size - 2)])
+    i = int(seen[min(int(0.42 * seen.size), seen.size - 2)])
     if not math.isfinite(readout[i]):
         return
     here, there = ax.transData.transform(
