@@ -2,7 +2,7 @@
 
 Writes phase_diagram_gamma.png: the excess error of the optimum, and how far it lies below what a
 polynomial-time learner reaches. Units of large readouts are learnt first, those of narrow networks earlier.
-The onset is continuous up to γ = max v² = 1.8, where it would need infinite data; a jump takes over.
+Close to γ = 1.5 a jump begins to follow the onset, and beyond γ = 1.7 it takes its place.
 """
 
 import numpy as np
