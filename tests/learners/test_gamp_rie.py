@@ -153,9 +153,7 @@ def test_the_universal_curve_at_d_150(activation, weights, readouts):
     problem = ww.Problem(activation, weights, readouts, 0.1, 0.5)
     errors, _ = errors_of(problem, 150, 1.0, range(4))
     # What is left after the linear part: below 1.5/d relative in every case measured.
-    assert_near(
-        errors, state_evolution(problem, 1.0, d=150).excess_error[-1], finite_size=1.5 / 150, n_sigma=2.0
-    )
+    assert_near(errors, state_evolution(problem, 1.0, d=150).excess_error[-1], finite_size=1.5 / 150)
 
 
 @pytest.mark.slow

@@ -52,6 +52,7 @@ THEORIES = ("main", "factorised")
 # Up to this many distinct |readouts| every family (the m largest learnt) is traced; beyond, the
 # profile is treated as a whole, each unit at its equilibrium root, as for continuous laws.
 FEW_CLASSES = 6
+_NOTHING = np.log(1e-11)  # a signal-to-noise ratio that is 0
 
 
 class InexactPotentialWarning(UserWarning):
@@ -330,7 +331,9 @@ def _distinct(index: np.ndarray, found: Any) -> np.ndarray:
     for i in np.argsort(found.residual, kind="stable"):
         if not found.residual[i] <= ACCEPTED:
             continue
-        if any(index[j] == index[i] and np.max(np.abs(state[j] - state[i])) < 1e-6 for j in keep):
+        if np.any(found.log_snr[i] < _NOTHING):  # a guess that ran away to the family's end
+            continue
+        if any(index[j] == index[i] and np.max(np.abs(state[j] - state[i])) < 1e-4 for j in keep):
             continue
         keep.append(int(i))
     return np.array(sorted(keep), dtype=int)

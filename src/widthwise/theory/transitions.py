@@ -46,6 +46,9 @@ __all__ = [
 _BIRTH = math.log(1e-9)  # a class with this signal-to-noise ratio has only just begun to be learnt
 _N_GRID = 120
 _N_STEPS = 80
+# How far beside a birth the equilibrium is looked at: closer than this the newly born solution and
+# the one it leaves have equal free entropies and stabilities that rounding decides.
+_SIDE = 2e-5
 
 
 @dataclass(frozen=True)
@@ -221,7 +224,7 @@ def _class_transitions(problem: Problem, alpha_max: float, n_grid: int) -> list[
     low = 0.5 * min(marks)
     grid = np.geomspace(low, alpha_max, n_grid)
     # Either side of every birth and fold is looked at, so that each interval holds one event.
-    sides = [m * (1 + e) for m in marks for e in (-1e-7, 1e-7) if m * (1 + e) <= alpha_max]
+    sides = [m * (1 + e) for m in marks for e in (-_SIDE, _SIDE) if m * (1 + e) <= alpha_max]
     grid = np.unique(np.concatenate([grid, sides]))
     ranked_at = all_solutions(problem, grid)
     is_solved = np.array([bool(ranked) for ranked in ranked_at])
