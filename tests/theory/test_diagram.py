@@ -194,3 +194,17 @@ def test_command_line(tmp_path, capsys):
     for bad in (["--alpha", "2"], ["--alpha", "0.2,2", "--quantity", "errors"], ["--alpha", "0:2:5"]):
         assert main([*options, *bad]) == 2
         assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_fresh_workers_get_a_plan_without_functions_of_the_caller():
+    """With JAX loaded workers are not forked, and a local function cannot be sent to them."""
+
+    def wider(gamma):
+        return RELU.replace(gamma=gamma)
+
+    plan = module._plan(RELU, ALPHA, None, None, wider, [0.5, 0.7], "width", "main")
+    sent = module._without_functions(plan, has_lines=True)
+    assert sent is not None and sent.parameter is None and sent.rows == plan.rows
+    own = RELU.replace(activation=lambda x: np.tanh(x) + 0.1 * x**2)
+    plan = module._plan(own, ALPHA, [0.5, 0.7], None, None, None, "parameter", "main")
+    assert module._without_functions(plan, has_lines=True) is None

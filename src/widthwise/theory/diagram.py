@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -141,11 +141,22 @@ class _Plan:
     rows: list[list[Problem]]
     alpha: np.ndarray
     theory: str
-    make: Callable[[dict[str, float]], Problem]
+    parameter: Callable[[float], Problem] | None
+    name: str
 
     @property
     def has_alpha_axis(self) -> bool:
         return "alpha" in self.axes
+
+    def make(self, at: dict[str, float]) -> Problem:
+        """The problem at a point of the axes other than α."""
+        made = self.problem if self.parameter is None else self.parameter(at[self.name])
+        changes: dict[str, float] = {}
+        if "gamma" in at:
+            changes["gamma"] = at["gamma"]
+        if "noise" in at:
+            changes["channel"] = at["noise"]
+        return made.replace(**changes) if changes else made
 
 
 def _plan(
@@ -185,22 +196,16 @@ def _plan(
             "give arrays for two of alpha, gamma, noise and parameter"
         )
 
-    def make(at: dict[str, float]) -> Problem:
-        made = problem if parameter is None else parameter(at[name])
-        changes: dict[str, float] = {}
-        if "gamma" in at:
-            changes["gamma"] = at["gamma"]
-        if "noise" in at:
-            changes["channel"] = at["noise"]
-        return made.replace(**changes) if changes else made
-
+    plan = _Plan(problem, axes, [], np.atleast_1d(alphas), theory, parameter, name)
     others = [key for key in axes if key != "alpha"]
     if len(others) == 1:
-        rows = [[make({others[0]: float(x)})] for x in axes[others[0]]]
+        plan.rows = [[plan.make({others[0]: float(x)})] for x in axes[others[0]]]
     else:
         first, second = others
-        rows = [[make({first: float(x), second: float(y)}) for y in axes[second]] for x in axes[first]]
-    return _Plan(problem, axes, rows, np.atleast_1d(alphas), theory, make)
+        plan.rows = [
+            [plan.make({first: float(x), second: float(y)}) for y in axes[second]] for x in axes[first]
+        ]
+    return plan
 
 
 def _axis(name: str, values: ArrayLike, *, is_positive: bool = True) -> np.ndarray:
@@ -243,17 +248,19 @@ _SHARED: tuple[_Plan, bool] | None = None  # of a worker process
 def _run(
     plan: _Plan, has_lines: bool, n_workers: int
 ) -> Generator[tuple[int, list[_Column], list[tuple[float, int, int]]], None, None]:
-    if n_workers == 1:
-        for i in range(len(plan.rows)):
-            yield i, *_row(plan, has_lines, i)
-        return
     import multiprocessing
 
     # Forked workers inherit the plan, callables included; what is forked must not hold JAX's threads.
+    # Fresh workers are sent it, which functions of the caller do not survive: then this process works.
     can_fork = "fork" in multiprocessing.get_all_start_methods() and "jax" not in sys.modules
+    plan_sent = plan if can_fork else _without_functions(plan, has_lines)
+    if n_workers == 1 or plan_sent is None:
+        for i in range(len(plan.rows)):
+            yield i, *_row(plan, has_lines, i)
+        return
     context = multiprocessing.get_context("fork" if can_fork else "spawn")
     others = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(n_workers, context, initializer=_begin, initargs=(plan, has_lines))
+    pool = ProcessPoolExecutor(n_workers, context, initializer=_begin, initargs=(plan_sent, has_lines))
     try:
         tasks: dict[Future, int] = {pool.submit(_task, i): i for i in _spread(len(plan.rows))}
         for done in as_completed(tasks):
@@ -264,6 +271,14 @@ def _run(
         raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _without_functions(plan: _Plan, has_lines: bool) -> _Plan | None:
+    """The plan without functions of the caller, or None where they are needed."""
+    needs_parameter = plan.parameter is not None and has_lines and not plan.has_alpha_axis
+    if needs_parameter or any(p.activation.spec is None for row in plan.rows for p in row):
+        return None
+    return replace(plan, parameter=None)
 
 
 def _spread(n: int) -> list[int]:
