@@ -35,6 +35,7 @@ def test_all_four_equations_hold(problem, alpha):
         assert solution.residual < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("problem", "alpha"), GENERIC[:4], ids=IDS[:4])
 def test_the_gradient_of_the_potential_vanishes(problem, alpha):
     """∂f/∂(each order parameter) by central differences, step 1e-4: error step² f''' ~ 1e-7."""
@@ -243,6 +244,7 @@ def test_families_and_profile_agree(problem, alpha, monkeypatch):
     assert other.is_stable and one.is_stable
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("activation", ["relu", "tanh(2*x)"])
 @pytest.mark.parametrize("readouts", ["gaussian", "uniform"])
 def test_continuous_readouts_are_the_limit_of_many_atoms(activation, readouts):
