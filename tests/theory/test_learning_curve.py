@@ -116,7 +116,7 @@ def test_extreme_parameters_are_answered_or_refused():
         with pytest.raises(ValueError, match="between 1e-14 and 1e12"):
             ww.solve(PROBLEM, alpha)
     large = ww.solve(PROBLEM, 1e8)
-    # All units are learnt, each weight has the posterior of a Gaussian: α·error -> Δγ/2·...: 1/α.
+    # All units are learnt and Gaussian weights are known up to O(1/α): the error falls as 1/α.
     assert large.excess_error * 1e8 == pytest.approx(ww.solve(PROBLEM, 1e7).excess_error * 1e7, rel=1e-3)
     # So little noise that the learnt solution is out of reach: no number rather than a wrong one.
     tiny = ww.solve(PROBLEM.replace(channel=1e-14), 1.0)
