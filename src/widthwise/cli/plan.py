@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..problem import Problem
 from .output import as_json, number, print_table, write
 from .predict import JsonOption
 from .problem_options import (
-    ActivationOption,
     BadInput,
-    ChannelOption,
-    GammaOption,
-    NoiseOption,
-    NormaliseOption,
-    ReadoutsOption,
-    WeightsOption,
     choose,
     read_positive,
-    read_problem,
+    takes_problem,
 )
 
 if TYPE_CHECKING:
@@ -37,14 +31,9 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@takes_problem
 def plan(
-    activation: ActivationOption = "relu",
-    weights: WeightsOption = "gaussian",
-    readouts: ReadoutsOption = "homogeneous",
-    noise: NoiseOption = None,
-    channel: ChannelOption = None,
-    gamma: GammaOption = "0.5",
-    normalise: NormaliseOption = False,
+    problem: Problem,
     excess_error: Annotated[
         str | None,
         typer.Option("--excess-error", metavar="ERROR", help="Target: largest excess error allowed, > 0."),
@@ -98,15 +87,6 @@ def plan(
             + (f"; got --{' and --'.join(asked)}" if asked else ", e.g. --excess-error 0.01")
         )
     target = {name.replace("-", "_"): _target(f"--{name}", text) for name, text in given.items() if text}
-    problem = read_problem(
-        activation_text=activation,
-        weights_text=weights,
-        readouts_text=readouts,
-        noise_text=noise,
-        channel_text=channel,
-        gamma_text=gamma,
-        normalise=normalise,
-    )
     try:
         answer = samples_needed(
             problem,

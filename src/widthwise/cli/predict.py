@@ -10,25 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from ..problem import Problem
 from .output import as_csv, as_json, number, print_table, talk, write
 from .problem_options import (
-    ActivationOption,
     AlphaOption,
     BadInput,
-    ChannelOption,
-    GammaOption,
-    NoiseOption,
-    NormaliseOption,
-    ReadoutsOption,
-    WeightsOption,
     choose,
     complain,
     read_alphas,
-    read_problem,
+    takes_problem,
 )
 
 if TYPE_CHECKING:
-    from ..problem import Problem
     from ..theory import Solution
 
 __all__ = [
@@ -71,14 +64,9 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@takes_problem
 def predict(
-    activation: ActivationOption = "relu",
-    weights: WeightsOption = "gaussian",
-    readouts: ReadoutsOption = "homogeneous",
-    noise: NoiseOption = None,
-    channel: ChannelOption = None,
-    gamma: GammaOption = "0.5",
-    normalise: NormaliseOption = False,
+    problem: Problem,
     alpha: AlphaOption = "0.5:8:16",
     branch: Annotated[
         str,
@@ -120,15 +108,6 @@ def predict(
     branch = choose("--branch", branch, [*BRANCHES, "all"], "branch")
     quantities = _quantities(quantity, FIELDS)
     alphas = read_alphas(alpha)
-    problem = read_problem(
-        activation_text=activation,
-        weights_text=weights,
-        readouts_text=readouts,
-        noise_text=noise,
-        channel_text=channel,
-        gamma_text=gamma,
-        normalise=normalise,
-    )
     if plot is not None:
         check_figure(plot)
         if np.ptp(alphas) == 0:

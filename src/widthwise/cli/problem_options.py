@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
 import math
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, NoReturn
@@ -32,6 +34,7 @@ __all__ = [
     "read_positive",
     "read_problem",
     "read_readouts",
+    "takes_problem",
 ]
 
 MAX_COUNT = 10_000  # more points than any figure needs; a slip such as 0.5:8:1e9 is caught
@@ -94,9 +97,11 @@ ChannelOption = Annotated[
     typer.Option(
         "--channel",
         metavar="LAW",
-        help="Law P_out of a label given the output, in place of --noise, as widthwise.channels reads it; "
-        "a number is the variance of Gaussian noise.",
+        help="Law P_out of a label given the output, in place of --noise: probit:0.1, sign, logistic:3, "
+        "laplace:0.1, student-t:0.1,5, poisson:2 or 'nonlinear:tanh(2*x),0.1'; ',shift=0.3' states the mean "
+        "of the output where it matters.",
         rich_help_panel=_PANEL,
+        autocompletion=lambda incomplete: [n for n in channels.CHANNELS if n.startswith(incomplete)],
     ),
 ]
 GammaOption = Annotated[
@@ -157,6 +162,40 @@ def read_problem(
         return Problem(sigma, law, readout_law, channel, gamma)
     except ValueError as error:  # parts that are good alone but not together
         complain("--activation" if channel_text is None else "--channel", error)
+
+
+def takes_problem(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with the shared options in place of its first argument, the problem they describe."""
+    asked = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    shared = inspect.signature(_from_options, eval_str=True).parameters
+
+    @functools.wraps(command)
+    def with_options(**options: Any) -> None:
+        command(_from_options(**{name: options.pop(name) for name in shared}), **options)
+
+    with_options.__signature__ = inspect.Signature([*shared.values(), *asked])  # type: ignore[attr-defined]
+    with_options.__annotations__ = {}
+    return with_options
+
+
+def _from_options(
+    activation: ActivationOption = "relu",
+    weights: WeightsOption = "gaussian",
+    readouts: ReadoutsOption = "homogeneous",
+    noise: NoiseOption = None,
+    channel: ChannelOption = None,
+    gamma: GammaOption = "0.5",
+    normalise: NormaliseOption = False,
+) -> Problem:
+    return read_problem(
+        activation_text=activation,
+        weights_text=weights,
+        readouts_text=readouts,
+        noise_text=noise,
+        channel_text=channel,
+        gamma_text=gamma,
+        normalise=normalise,
+    )
 
 
 def read_readouts(text: str, *, normalise: bool) -> readouts.Readouts:

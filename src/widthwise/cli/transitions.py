@@ -7,24 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..problem import Problem
 from .output import as_csv, as_json, number, print_table, talk, write
 from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
 from .problem_options import (
-    ActivationOption,
     BadInput,
-    ChannelOption,
-    GammaOption,
-    NoiseOption,
-    NormaliseOption,
-    ReadoutsOption,
-    WeightsOption,
     complain,
     read_positive,
-    read_problem,
+    takes_problem,
 )
 
 if TYPE_CHECKING:
-    from ..problem import Problem
     from ..theory.transitions import Transition, TransitionList
 
 __all__ = ["FIELDS", "app"]
@@ -36,14 +29,9 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@takes_problem
 def transitions(
-    activation: ActivationOption = "relu",
-    weights: WeightsOption = "gaussian",
-    readouts: ReadoutsOption = "homogeneous",
-    noise: NoiseOption = None,
-    channel: ChannelOption = None,
-    gamma: GammaOption = "0.5",
-    normalise: NormaliseOption = False,
+    problem: Problem,
     alpha_max: Annotated[
         str,
         typer.Option(
@@ -81,15 +69,6 @@ def transitions(
     check_format(json, csv)
     largest = read_positive("--alpha-max", alpha_max, "samples per squared dimension, n/d²")
     cut = None if truncate is None else read_positive("--truncate", truncate, "standard deviations")
-    problem = read_problem(
-        activation_text=activation,
-        weights_text=weights,
-        readouts_text=readouts,
-        noise_text=noise,
-        channel_text=channel,
-        gamma_text=gamma,
-        normalise=normalise,
-    )
     if cut is not None and math.isfinite(problem.readouts.largest):
         raise BadInput(
             f"--truncate is for readouts of unbounded support; {problem.readouts.name} ones end at "
