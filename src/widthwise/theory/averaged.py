@@ -73,9 +73,12 @@ def solve_averaged(
 
 
 def profile_equations(
-    setting: Setting, profile: Profile, alpha: np.ndarray, z: np.ndarray
+    setting: Setting, profile: Profile, alpha: np.ndarray, z: np.ndarray, *, is_exact: bool = False
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Moment matching and the strength of the data, and their Jacobian in (ln τ, ln B)."""
+    """Moment matching and the strength of the data, and their Jacobian in (ln τ, ln B).
+
+    One entry of the Jacobian is interpolated, to four digits, unless ``is_exact``.
+    """
     gamma, mu2, channel = setting.gamma, setting.mu2_squared, setting.problem.channel
     tau, coupling = np.exp(z[:, 0]), np.exp(z[:, 1])
     hat = gamma * mu2 * coupling
@@ -94,7 +97,8 @@ def profile_equations(
         ],
         axis=1,
     )
-    pull_by_tau, pull_by_coupling = pull_slopes(setting, matrix, tau, hat)
+    steepening = setting.table.steepening(tau) if is_exact else None
+    pull_by_tau, pull_by_coupling = pull_slopes(setting, matrix, tau, hat, steepening)
     learnt_by = (
         a.learnt_slopes[0] * pull_by_tau,
         a.learnt_slopes[0] * pull_by_coupling + a.learnt_slopes[1] * coupling,

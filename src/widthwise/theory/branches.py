@@ -18,7 +18,7 @@ from .exact import ExactFamily
 from .saddle import ClassSolutions
 from .solution import LearningCurve, Solution
 from .solver import _as_alpha, all_solutions, exact_families, exact_reason
-from .transitions import births, learnt_classes
+from .stretches import births, learnt_classes
 
 __all__ = ["Branch", "trace_branches"]
 

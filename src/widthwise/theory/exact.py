@@ -25,6 +25,8 @@ from .units import GRID
 __all__ = ["ExactFamily"]
 
 _N_FOLD_STEPS = 60
+_FOLD_SLOPE = 1e-7
+_FLAT = 0.1  # slopes of the approximate curve are right to a few per cent
 
 
 @dataclass
@@ -39,14 +41,25 @@ class ExactFamily:
     powers: np.ndarray = field(default_factory=lambda: np.empty(0))
     profile: Profile | None = None
 
-    def solve(self, log_parameter: np.ndarray) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
-        """States, ln α and d ln α/d ln(parameter); residuals tell which of them exist."""
+    def solve(
+        self, log_parameter: np.ndarray, start: np.ndarray | None = None
+    ) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
+        """States, ln α and d ln α/d ln(parameter); residuals tell which of them exist.
+
+        ``start`` are the unknowns to begin with, as :meth:`unknowns` gives them.
+        """
         log_parameter = np.asarray(log_parameter, dtype=float)
         if log_parameter.size == 0:
             return self._nothing, log_parameter, log_parameter
         if self.n_learnt:
-            return self._solve_classes(log_parameter)
-        return self._solve_profile(log_parameter)
+            return self._solve_classes(log_parameter, start)
+        return self._solve_profile(log_parameter, start)
+
+    def unknowns(self, states: ClassSolutions, log_alpha: np.ndarray) -> np.ndarray:
+        """What is solved for at a given parameter, one row for each point."""
+        if self.n_learnt:
+            return np.column_stack([states.log_tilt, states.log_coupling, states.log_snr[:, :-1], log_alpha])
+        return np.column_stack([states.log_coupling, log_alpha])
 
     def assemble(self, states: ClassSolutions, log_alpha: np.ndarray) -> list[Solution]:
         if self.n_learnt:
@@ -58,28 +71,6 @@ class ExactFamily:
         """Values of ln(parameter) that resolve the family (from overlaps of 1e-5 up)."""
         return np.log(GRID[37::2]) if self.n_learnt else self.rough.log_tilt
 
-    def folds(self, log_parameter: np.ndarray, slope: np.ndarray) -> np.ndarray:
-        """ln(parameter) at which α turns back, found between neighbours whose slopes differ in sign."""
-        left = np.nonzero(slope[:-1] * slope[1:] < 0)[0]
-        found = []
-        for i in left:
-            a, b, fa, fb = log_parameter[i], log_parameter[i + 1], slope[i], slope[i + 1]
-            side = 0
-            for _ in range(_N_FOLD_STEPS):
-                c = b - fb * (b - a) / (fb - fa)
-                _, _, values = self.solve(np.array([c]))
-                fc = float(values[0])
-                if not np.isfinite(fc):
-                    break
-                if fc * fb > 0:
-                    b, fb, fa, side = c, fc, (0.5 * fa if side == 1 else fa), 1
-                else:
-                    a, fa, fb, side = c, fc, (0.5 * fb if side == -1 else fb), -1
-                if abs(fc) < 1e-9 or abs(b - a) < 1e-10:
-                    found.append(c)
-                    break
-        return np.array(found)
-
     @cached_property
     def on_grid(self) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
         """What :meth:`solve` gives on the grid."""
@@ -88,16 +79,54 @@ class ExactFamily:
     @cached_property
     def turning_points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """ln(parameter), ln α and d² ln α/d ln(parameter)² at the folds."""
-        u = self.grid
-        _, log_alpha, slope = self.on_grid
+        u = self.grid[self._may_turn]
+        states, log_alpha, slope = self.solve(u)
         good = np.isfinite(slope)
-        at = self.folds(u[good], slope[good])
-        if at.size == 0:
-            return at, at, at
-        _, log_alpha, _ = self.solve(at)
-        step = 1e-4
-        bend = (self.solve(at + step)[2] - self.solve(at - step)[2]) / (2 * step)
-        return at, log_alpha, bend
+        u, slope = u[good], slope[good]
+        z = self.unknowns(states, log_alpha)[good]
+        left = np.nonzero(slope[:-1] * slope[1:] < 0)[0]
+        found = [self._fold(u[i : i + 2], slope[i : i + 2], z[i : i + 2]) for i in left]
+        rows = np.array([fold for fold in found if fold is not None]).reshape(-1, 3)
+        return rows[:, 0], rows[:, 1], rows[:, 2]
+
+    @property
+    def _may_turn(self) -> np.ndarray:
+        """Where on the grid α may turn back, to go by the approximate curve: nowhere else is it solved."""
+        along = self.rough.log_snr[:, -1] if self.n_learnt else self.rough.log_tilt
+        apart = np.append(True, np.diff(along) > 1e-6)  # refined grids repeat points to rounding
+        along, log_alpha = along[apart], self.rough.log_alpha[apart]
+        u, is_flat = self.grid, np.zeros(self.grid.size, dtype=bool)
+        if along.size < 3:
+            return is_flat
+        slope = np.interp(u, along, np.gradient(log_alpha, along))
+        is_flat |= ~(np.abs(slope) > _FLAT)
+        turns = np.nonzero(slope[:-1] * slope[1:] < 0)[0]
+        is_flat[turns] = is_flat[turns + 1] = True
+        is_flat[1:-1] |= is_flat[:-2] | is_flat[2:]
+        # Next to its birth a family is a power series in x, of which every second point says enough.
+        is_new = u < np.log(1e-2) if self.n_learnt else np.zeros(u.size, dtype=bool)
+        return is_flat & (~is_new | (np.arange(u.size) % 2 == 0)) & (u >= along[0]) & (u <= along[-1])
+
+    def _fold(self, u: np.ndarray, slope: np.ndarray, z: np.ndarray) -> tuple[float, float, float] | None:
+        """The zero of d ln α/du between two values of u, by the Illinois variant of regula falsi."""
+        (a, b), (fa, fb), (za, zb) = u, slope, z
+        side = 0
+        for _ in range(_N_FOLD_STEPS):
+            c = b - fb * (b - a) / (fb - fa)
+            share = (c - a) / (b - a)
+            states, log_alpha, values = self.solve(np.array([c]), (za + share * (zb - za))[None])
+            fc, zc = float(values[0]), self.unknowns(states, log_alpha)[0]
+            if not np.isfinite(fc):
+                return None
+            # The slopes have six digits, and α is quadratic here: nothing is gained beyond this.
+            if abs(fc) < _FOLD_SLOPE or abs(b - a) < 1e-8:
+                bend = (fb - fc) / (b - c) if abs(b - c) > abs(a - c) else (fa - fc) / (a - c)
+                return float(c), float(log_alpha[0]), float(bend)
+            if fc * fb > 0:
+                b, fb, zb, fa, side = c, fc, zc, (0.5 * fa if side == 1 else fa), 1
+            else:
+                a, fa, za, fb, side = c, fc, zc, (0.5 * fb if side == -1 else fb), -1
+        return None
 
     def guesses_near_folds(self, alpha: np.ndarray) -> tuple[np.ndarray, ClassSolutions]:
         """First guesses for the pairs of solutions that meet at a fold, at α close to it."""
@@ -117,11 +146,17 @@ class ExactFamily:
         empty = np.empty(0)
         return ClassSolutions(empty, empty, np.empty((0, self.n_learnt)), empty)
 
-    def _solve_classes(self, log_x: np.ndarray) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
+    def _solve_classes(
+        self, log_x: np.ndarray, start: np.ndarray | None
+    ) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
         m = self.n_learnt
         values2, powers = self.values2, self.powers
         rest = float(powers[m:].sum())
-        rough = families.family_at(self.setting, values2, powers, m, np.exp(log_x))
+        if start is None:
+            rough = families.family_at(self.setting, values2, powers, m, np.exp(log_x))
+            start = np.column_stack(
+                [rough.log_tilt, rough.log_coupling, rough.log_snr[:, :-1], rough.log_alpha]
+            )
 
         def equations(rows: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             full = np.column_stack([z[:, :-1], log_x[rows]])
@@ -132,18 +167,19 @@ class ExactFamily:
             jacobian[:, 1, -1] = 1.0
             return errors, jacobian
 
-        start = np.column_stack([rough.log_tilt, rough.log_coupling, rough.log_snr[:, :-1], rough.log_alpha])
         z, residual = newton_rows(equations, start, rtol=RTOL, max_steps=MAX_STEPS)
         full = np.column_stack([z[:, :-1], log_x])
         _, jacobian = saddle.class_equations(
-            self.setting, np.exp(z[:, -1]), values2[:m], powers[:m], rest, full
+            self.setting, np.exp(z[:, -1]), values2[:m], powers[:m], rest, full, is_exact=True
         )
         slope = _alpha_slope(jacobian)
         bad = ~(residual <= ACCEPTED)
         slope[bad] = np.nan
         return ClassSolutions(z[:, 0], z[:, 1], full[:, 2:], residual), z[:, -1], slope
 
-    def _solve_profile(self, log_tilt: np.ndarray) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
+    def _solve_profile(
+        self, log_tilt: np.ndarray, start: np.ndarray | None
+    ) -> tuple[ClassSolutions, np.ndarray, np.ndarray]:
         rough, profile = self.rough, self.profile
         assert profile is not None
 
@@ -156,12 +192,13 @@ class ExactFamily:
             swapped[:, 1, 1] = 1.0
             return errors, swapped
 
-        start = np.column_stack(
-            [np.interp(log_tilt, rough.log_tilt, y) for y in (rough.log_coupling, rough.log_alpha)]
-        )
+        if start is None:
+            start = np.column_stack(
+                [np.interp(log_tilt, rough.log_tilt, y) for y in (rough.log_coupling, rough.log_alpha)]
+            )
         z, residual = newton_rows(equations, start, rtol=RTOL, max_steps=MAX_STEPS)
         _, jacobian = averaged.profile_equations(
-            self.setting, profile, np.exp(z[:, 1]), np.column_stack([log_tilt, z[:, 0]])
+            self.setting, profile, np.exp(z[:, 1]), np.column_stack([log_tilt, z[:, 0]]), is_exact=True
         )
         slope = _alpha_slope(jacobian[:, :, ::-1])
         slope[~(residual <= ACCEPTED)] = np.nan

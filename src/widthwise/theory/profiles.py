@@ -111,6 +111,12 @@ class _Profile:
         x_low[rows], x_high[rows], level[rows] = xa, xb, v2
         return x_low, x_high, level
 
+    def first_level(self, pull: np.ndarray, coupling: np.ndarray) -> np.ndarray:
+        """v² from which units are learnt: where they leave 0, or jump."""
+        levels = self.level_table(pull, coupling)
+        _, _, jump = self.jump(levels, pull, coupling)
+        return np.where(jump > 0, np.minimum(jump, levels[:, 0]), levels[:, 0])
+
     def snr_at(
         self, pull: np.ndarray, coupling: np.ndarray, values2: np.ndarray, *, is_rough: bool = False
     ) -> np.ndarray:

@@ -159,8 +159,13 @@ def class_equations(
     weights: np.ndarray,
     unlearnt: float,
     z: np.ndarray,
+    *,
+    is_exact: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The equations and their Jacobian in (ln τ, ln B, ln x)."""
+    """The equations and their Jacobian in (ln τ, ln B, ln x).
+
+    One entry of the Jacobian is interpolated, to four digits, unless ``is_exact``.
+    """
     problem, gamma, mu2 = setting.problem, setting.gamma, setting.mu2_squared
     n, m = z.shape[0], z.shape[1] - 2
     tau, coupling, x = np.exp(z[:, 0]), np.exp(z[:, 1]), np.exp(z[:, 2:])
@@ -195,7 +200,7 @@ def class_equations(
     steepening = setting.table.guess_steepening(z[:, 0], matrix)
     # Next to the birth of a class the equations are nearly degenerate: nothing less than the
     # exact derivative leads Newton's method there.
-    is_new = (np.min(x, axis=1) < 1e-2) & (tau > 1e-6)
+    is_new = ((np.min(x, axis=1) < 1e-2) | is_exact) & (tau > 1e-6)
     if is_new.any():
         steepening[is_new] = setting.table.steepening(tau[is_new])
     pull_by_tau, pull_by_coupling = pull_slopes(setting, matrix, tau, hat, steepening)

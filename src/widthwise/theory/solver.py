@@ -44,14 +44,18 @@ __all__ = [
     "setting_of",
     "solutions",
     "solve",
+    "universal_solutions",
 ]
 
 BRANCHES = ("equilibrium", "universal", "specialised")
 THEORIES = ("main", "factorised")
 
-# Up to this many distinct |readouts| every family (the m largest learnt) is traced; beyond, the
-# profile is treated as a whole, each unit at its equilibrium root, as for continuous laws.
-FEW_CLASSES = 6
+FEW_CLASSES = 16
+"""Up to this many distinct |readouts| every family (the m largest learnt) is traced.
+
+Beyond, the profile is treated as a whole, each unit at its equilibrium root, as for continuous laws:
+right but where a class of finite weight jumps, which such a curve leaves out.
+"""
 _NOTHING = np.log(1e-11)  # a signal-to-noise ratio that is 0
 
 
@@ -147,7 +151,7 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
     if theory not in THEORIES:
         raise ValueError(f"unknown theory {theory!r}; choose from {', '.join(THEORIES)}")
     at: list[list[Solution]] = [[] for _ in alpha]
-    for solution, i in zip(_universal(problem, alpha), range(alpha.size), strict=True):
+    for solution, i in zip(universal_solutions(problem, alpha), range(alpha.size), strict=True):
         # f_uni of the factorised theory has no overlaps of units in which it could be unstable.
         at[i].append(solution if theory == "main" else replace(solution, is_stable=solution.is_converged))
     for index, found in (_more_universal(problem, alpha), *_specialised(problem, alpha, theory)):
@@ -194,7 +198,8 @@ def _rank(found: list[Solution]) -> list[Solution]:
     return ranked
 
 
-def _universal(problem: Problem, alpha: np.ndarray) -> list[Solution]:
+def universal_solutions(problem: Problem, alpha: np.ndarray) -> list[Solution]:
+    """The universal solution that grows from no data, at each α."""
     setting = setting_of(problem)
     log_coupling, residual = solve_universal(setting, alpha)
     return assemble_universal(setting, alpha, log_coupling, residual)
@@ -259,9 +264,13 @@ def _with_folds(
     return np.concatenate([index, more]), ClassSolutions(*both)
 
 
-@lru_cache(maxsize=64)
 def exact_families(problem: Problem, theory: str = "main") -> tuple[ExactFamily, ...]:
     """The families of specialised solutions of a problem, to be solved exactly anywhere."""
+    return _exact_families(problem, theory)  # a cache takes f(p) and f(p, "main") for two calls
+
+
+@lru_cache(maxsize=64)
+def _exact_families(problem: Problem, theory: str) -> tuple[ExactFamily, ...]:
     setting = setting_of(problem, theory)
     if setting.kernel_total == 0 and setting.mu2_squared == 0:
         return ()
@@ -294,14 +303,18 @@ def readout_classes(problem: Problem) -> tuple[np.ndarray, np.ndarray] | None:
     return np.array(values2), np.array(powers)
 
 
-@lru_cache(maxsize=128)
 def setting_of(problem: Problem, theory: str = "main") -> Setting:
     """The numbers of a problem, and its matrix table; made once."""
+    return _setting(problem, theory)
+
+
+@lru_cache(maxsize=128)
+def _setting(problem: Problem, theory: str) -> Setting:
     return Setting.of(problem, theory)
 
 
-@lru_cache(maxsize=128)
-def family_of(problem: Problem, n_learnt: int, theory: str = "main") -> Family:
+@lru_cache(maxsize=256)
+def family_of(problem: Problem, n_learnt: int, theory: str) -> Family:
     """An approximate family (0: of whole profiles), traced once."""
     setting = setting_of(problem, theory)
     if n_learnt == 0:

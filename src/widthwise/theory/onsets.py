@@ -1,0 +1,113 @@
+r"""Continuous onsets: where the first units leave overlap 0, by exact criteria and without a scan.
+
+The universal solution loses stability exactly when
+
+.. math:: \max v^2\,(q_2 - \gamma\bar v^2)/\gamma = 1.
+
+For laws of many or continuous values the units of one size set in where the curve of equilibrium
+profiles reaches their level.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from ..denoising import MatrixDenoiser
+from ..problem import Problem
+from .roots import decreasing_root
+from .solver import exact_families, profile_of, setting_of, universal_solutions
+
+__all__ = ["first_unit", "onset", "onset_criterion", "profile_onset"]
+
+_N_STEPS = 80
+
+
+def onset_criterion(problem: Problem, alpha: float) -> float:
+    """max v² (q₂ - γv̄²)/γ on the universal branch: units begin to be learnt where it is 1."""
+    (universal,) = universal_solutions(problem, np.array([float(alpha)]))
+    if not universal.is_converged:
+        return math.nan  # parameters so extreme that nothing converges
+    centred = universal.matrix_overlap_centred
+    return problem.readouts.largest**2 * centred / problem.gamma if centred > 0 else 0.0
+
+
+def onset(problem: Problem, largest: float | None = None) -> float:
+    """α at which the universal solution loses stability (inf: never; 0: at once).
+
+    ``largest`` replaces max |v|, e.g. to cut an unbounded law at so many standard deviations.
+    """
+    setting = setting_of(problem)
+    value = problem.readouts.largest if largest is None else float(largest)
+    if not value > 0:
+        raise ValueError(f"the largest readout must be > 0, got {value:g}")
+    needed = problem.gamma / value**2  # of 1 - mmse(q̂₂)
+    if setting.mu2_squared == 0 or needed >= 1:
+        return math.inf
+    if needed == 0:
+        return 0.0
+    hat = float(MatrixDenoiser(problem.readouts, problem.gamma).snr_of(1 - needed, needed))
+    coupling = np.array([hat / (setting.gamma * setting.mu2_squared)])
+    gap = setting.output_gap(np.array([1 - needed]), np.array([setting.kernel_total]))
+    return float(setting.alpha_of(coupling, gap)[0])
+
+
+@lru_cache(maxsize=64)
+def first_unit(problem: Problem, value: float) -> float:
+    """α at which a vanishing fraction of units, those with |readout| = value, is learnt first.
+
+    The others are still at τ = 0, so that A and B are known functions of one another; the
+    units leave 0 continuously (the criterion of :func:`onset`) or jump, whichever is first.
+    """
+    setting, profile = setting_of(problem), profile_of(problem)
+
+    def couplings(log_coupling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        coupling = np.exp(log_coupling)
+        recovered = setting.table.exact(setting.gamma * setting.mu2_squared * coupling)[1]
+        return np.maximum(recovered / setting.gamma, 1e-280), coupling
+
+    def surplus(log_coupling: np.ndarray) -> np.ndarray:
+        return np.log(profile.first_level(*couplings(log_coupling))) - 2 * math.log(value)
+
+    log_coupling = decreasing_root(surplus, np.array([-40.0]), np.array([40.0]), atol=1e-14)
+    if abs(surplus(log_coupling)[0]) > 1e-8:
+        return math.inf
+    pull, coupling = couplings(log_coupling)
+    gap = setting.output_gap(1 - setting.gamma * pull, np.array([setting.kernel_total]))
+    return float(setting.alpha_of(coupling, gap)[0])
+
+
+def profile_onset(problem: Problem, value: float) -> float:
+    """α at which units with |readout| = value leave 0 along the curve of equilibrium profiles."""
+    if value >= problem.readouts.largest or math.isinf(problem.readouts.largest):
+        return first_unit(problem, value)
+    (family,) = exact_families(problem)
+    profile = profile_of(problem)
+    setting = family.setting
+
+    def level(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """ln v² from which units are learnt, at tilts e^u, and ln α."""
+        states, log_alpha, _ = family.solve(u)
+        coupling = np.exp(states.log_coupling)
+        pair = setting.table.pair(np.exp(states.log_tilt), setting.gamma * setting.mu2_squared * coupling)
+        start = profile.first_level(np.maximum(pair.pull / setting.gamma, 1e-280), coupling)
+        return np.where(states.residual < 1e-8, np.log(start), np.nan), log_alpha
+
+    goal = 2 * math.log(value)
+    u = family.grid
+    values, _ = level(u)
+    good = np.isfinite(values)
+    u, values = u[good], values[good]
+    below = np.nonzero((values[:-1] > goal) & (values[1:] <= goal))[0]
+    if below.size == 0:
+        return math.inf
+    a, b = u[below[0]], u[below[0] + 1]
+    for _ in range(_N_STEPS):
+        c = 0.5 * (a + b)
+        here, log_alpha = level(np.array([c]))
+        a, b = (c, b) if here[0] > goal else (a, c)
+        if b - a < 1e-12 * abs(b):
+            break
+    return float(np.exp(log_alpha[0]))
