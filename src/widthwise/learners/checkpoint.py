@@ -14,11 +14,15 @@ import numpy as np
 
 from ..experiments.instance import Instance
 
-__all__ = ["Checkpoint"]
+__all__ = ["Checkpoint", "OtherRun"]
 
 Arrays = dict[str, np.ndarray]
 
 _CHECKPOINT_SECONDS = 20.0  # between two writes: a crash loses no more, and writing costs little
+
+
+class OtherRun(ValueError):
+    """A checkpoint that belongs to another instance, learner or settings."""
 
 
 class Checkpoint:
@@ -42,7 +46,7 @@ class Checkpoint:
         with np.load(self.path, allow_pickle=False) as file:
             saved = dict(file)
         if str(saved.pop("fingerprint")) != self.fingerprint:
-            raise ValueError(
+            raise OtherRun(
                 f"checkpoint {str(self.path)!r} belongs to another run (instance, learner or settings "
                 "differ); give another path, or remove the file"
             )

@@ -1,0 +1,201 @@
+r"""Sweeps as TOML files, with the line of what is wrong in them.
+
+::
+
+    d = [60, 100]
+    alpha = "0.5:4:8"              # first, last, count; or a list
+    seeds = 4                      # 0 to 3; or a list
+
+    [[problem]]
+    activation = "relu"
+    readouts = ["homogeneous", "gaussian"]   # a list is so many problems
+    noise = 0.1
+    gamma = 0.5
+
+    [[learner]]
+    name = "hmc"
+    start = "teacher"              # everything but the name is a setting of the learner
+    iterations = 500
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..ingredients import readouts, weights
+from ..problem import Problem
+from .sweep import LearnerSpec, Sweep, _positive, _whole, seed_list
+
+__all__ = ["SweepFileError", "read_sweep"]
+
+_TOP = ("d", "alpha", "seeds", "dtype", "is_readout_drawn", "problem", "learner")
+_PARTS = ("activation", "weights", "readouts", "noise", "channel", "gamma", "normalise")
+_RANGE = re.compile(r"^\s*([^:]+):([^:]+):([^:]+)\s*$")
+
+
+class SweepFileError(ValueError):
+    """What is wrong in a sweep file, and on which line."""
+
+
+def read_sweep(path: str | os.PathLike[str]) -> Sweep:
+    """The sweep of a TOML file."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise SweepFileError(f"{os.fspath(path)!r} cannot be read: {reason}") from None
+    return _File(os.fspath(path), text).sweep()
+
+
+class _File:
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.lines = text.splitlines()
+        try:
+            self.content = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            found = re.search(r"\(at line (\d+), column \d+\)", str(error))
+            line = int(found[1]) if found else len(self.lines)
+            message = re.sub(r" \(at .*\)$", "", str(error))
+            raise SweepFileError(f"{name}, line {line}: {message[:1].lower()}{message[1:]}") from None
+
+    def sweep(self) -> Sweep:
+        self._check_names(self.content, _TOP, "a sweep", None, 0)
+        for name in ("d", "alpha", "seeds", "problem", "learner"):
+            if name not in self.content:
+                table = name in ("problem", "learner")
+                raise SweepFileError(
+                    f"{self.name}: there is no {f'[[{name}]]' if table else name!r}; a sweep needs d, alpha, "
+                    "seeds, a [[problem]] and a [[learner]]"
+                )
+        get = self.content.get
+        d = self._checked("d", lambda value: _whole("d", value, 1))
+        alpha = self._checked("alpha", lambda value: _positive("alpha", _numbers(value)))
+        seeds = self._checked("seeds", seed_list)
+        return Sweep(
+            self._tables("problem", self._problems),
+            d,
+            alpha,
+            seeds,
+            self._tables("learner", self._learner),
+            get("dtype", "float32"),
+            bool(get("is_readout_drawn", False)),
+        )
+
+    def _checked(self, key: str, read: Any) -> Any:
+        try:
+            return read(self.content[key])
+        except (ValueError, TypeError) as error:
+            raise self._error(str(error), None, 0, key) from None
+
+    def _tables(self, kind: str, read: Any) -> list[Any]:
+        tables = self.content[kind]
+        if isinstance(tables, dict):
+            tables = [tables]
+        if not (isinstance(tables, list) and tables and all(isinstance(t, dict) for t in tables)):
+            raise self._error(f"{kind} must be tables, each headed [[{kind}]]", None, 0, kind)
+        return [item for i, table in enumerate(tables) for item in read(table, i)]
+
+    def _problems(self, table: dict[str, Any], position: int) -> list[Problem]:
+        self._check_names(table, _PARTS, "a problem", "problem", position)
+        if "noise" in table and "channel" in table:
+            raise self._error("give noise or channel, not both", "problem", position, "channel")
+        normalise = bool(table.get("normalise", False))
+        choices: list[list[tuple[str, Any]]] = []
+        for key, given in table.items():
+            if key == "normalise":
+                continue
+            values = given if isinstance(given, list) else [given]
+            choices.append([(key, value) for value in values])
+        problems = []
+        for choice in itertools.product(*choices):
+            parts: dict[str, Any] = {}
+            for key, value in choice:
+                try:
+                    parts["channel" if key == "noise" else key] = _part(key, value, normalise)
+                except (ValueError, TypeError) as error:
+                    raise self._error(str(error), "problem", position, key) from None
+            try:
+                problems.append(Problem(**parts))
+            except (ValueError, TypeError) as error:
+                raise self._error(str(error), "problem", position, None) from None
+        return problems
+
+    def _learner(self, table: dict[str, Any], position: int) -> list[LearnerSpec]:
+        settings = dict(table)
+        name = settings.pop("name", None)
+        if not isinstance(name, str):
+            raise self._error('a learner needs a name, e.g. name = "hmc"', "learner", position, "name")
+        try:
+            return [LearnerSpec(name, settings)]
+        except ValueError as error:
+            wrong = next((key for key in settings if f"setting {key!r}" in str(error)), "name")
+            raise self._error(str(error), "learner", position, wrong) from None
+
+    def _check_names(
+        self, table: dict[str, Any], known: tuple[str, ...], what: str, kind: str | None, position: int
+    ) -> None:
+        for key in table:
+            if key not in known:
+                near = difflib.get_close_matches(key, known, n=1)
+                hint = f"did you mean {near[0]!r}? " if near else ""
+                raise self._error(
+                    f"{what} has no {key!r}; {hint}it takes {', '.join(known)}", kind, position, key
+                )
+
+    def _error(self, message: str, kind: str | None, position: int, key: str | None) -> SweepFileError:
+        return SweepFileError(f"{self.name}, line {self._line(kind, position, key)}: {message}")
+
+    def _line(self, kind: str | None, position: int, key: str | None) -> int:
+        """Number of the line where a key of the position-th table of a kind is set."""
+        current, seen, header = None, -1, 1
+        for number, line in enumerate(self.lines, 1):
+            found = re.match(r"\s*\[+\s*([\w-]+)", line)
+            if found:
+                current = found[1]
+                seen += current == kind
+                if current == kind and seen == position:
+                    header = number
+                if current == kind == key or (kind is None and current == key):
+                    return number
+            elif current == kind and (kind is None or seen == position):
+                if key is not None and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
+                    return number
+        return header
+
+
+def _part(key: str, value: Any, normalise: bool) -> Any:
+    """An ingredient that can be checked alone."""
+    if key == "readouts":
+        return readouts.resolve(value, normalise=normalise)
+    if key == "weights":
+        return weights.resolve(value, normalise=normalise)
+    if key == "noise" and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
+        raise ValueError(f"noise must be a number > 0 (variance of the label noise), got {value!r}")
+    Problem(**{"channel" if key == "noise" else key: value, **({"readouts": "rademacher"} if key == "channel" else {})})
+    return value
+
+
+def _numbers(value: Any) -> Any:
+    """A number, a list, or the range of "first:last:count"."""
+    if not isinstance(value, str):
+        return value
+    found = _RANGE.match(value)
+    try:
+        if found is None:
+            raise ValueError
+        first, last, count = float(found[1]), float(found[2]), int(found[3])
+    except ValueError:
+        raise ValueError(f'alpha takes numbers, or a range as "first:last:count"; got {value!r}') from None
+    if count < 2:
+        raise ValueError(f"a range needs a count >= 2; got {value!r}")
+    # Rounded so that 0.1:0.3:3 has the 0.2 that a list would have, and the same hash.
+    return [float(f"{v:.12g}") for v in np.linspace(first, last, count)]
