@@ -33,7 +33,9 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"experiments.instance", "experiments.observables"}),
     frozenset({"learners"}),
     frozenset({"experiments"}),
-    frozenset({"paper", "plotting", "plotting_diagrams", "cli", "explorer", "__main__", ""}),
+    frozenset(
+        {"paper", "plotting", "plotting_diagrams", "plotting_experiments", "cli", "explorer", "__main__", ""}
+    ),
 )
 
 # What takes long to import. NumPy is not among them: no part of the package works without it.

@@ -59,6 +59,8 @@ _LAZY = {
     "plotting": "",
     "sample_instance": "experiments.instance",
     "GampRieRegressor": "learners.regressor",
+    "Sweep": "experiments.sweep",
+    "open_store": "experiments.store",
 }
 
 

@@ -27,6 +27,8 @@ COMMANDS = {
     "plan": "how many samples a target needs, at the optimum and in polynomial time",
     "diagram": "phases over the width or the noise, and the lines between them",
     "spectrum": "spectrum, mmse and shrinkage of the matrix that the hidden units make",
+    "simulate": "run learners, and put what they measure beside the theory",
+    "store": "look at, check and export the results of sweeps",
 }
 """Each command, by the name of its module, with the line that says what it answers."""
 

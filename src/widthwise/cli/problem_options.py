@@ -173,7 +173,9 @@ def takes_problem(command: Callable[..., None]) -> Callable[..., None]:
     def with_options(**options: Any) -> None:
         command(_from_options(**{name: options.pop(name) for name in shared}), **options)
 
-    with_options.__signature__ = inspect.Signature([*shared.values(), *asked])  # type: ignore[attr-defined]
+    # All by name, so that a context or an argument without a default may follow the options.
+    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*shared.values(), *asked)]
+    with_options.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     with_options.__annotations__ = {}
     return with_options
 

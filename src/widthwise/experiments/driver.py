@@ -55,7 +55,7 @@ def run_tasks(
     executor: Executor | None = None,
     cluster: str | None = None,
     n_workers: int | None = None,
-    progress: bool | Callable[..., Any] | None = None,
+    progress: bool | Callable[[Result, Report], Any] | None = None,
     retry_failed: bool = False,
 ) -> Report:
     """Run the tasks that have no result in the store, and keep their results.
@@ -72,7 +72,7 @@ def run_tasks(
     n_workers : int
         Number of local processes; one for each core unless given.
     progress : bool or function
-        Whether to talk on stderr (yes unless given), or a function of (Result, Report) called after each task.
+        Whether to talk on stderr (yes unless given), or a function of (Result, Report) to call after each.
     retry_failed : bool
         Run tasks again that failed before.
     """

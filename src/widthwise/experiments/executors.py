@@ -1,7 +1,7 @@
 """Local processes as a ``concurrent.futures.Executor``.
 
-Unlike a ``ProcessPoolExecutor``, a worker that dies takes only its own task with it, is replaced, and is known
-by it; workers die with the driver; their threads are limited before any library starts them; and scripts
+Unlike a ``ProcessPoolExecutor``, a worker that dies takes only its own task with it, and is
+replaced; workers die with the driver; their threads are limited before any library starts them; and scripts
 need no ``if __name__ == "__main__"``.
 """
 
@@ -116,8 +116,8 @@ class LocalProcesses(Executor):
                 future.set_exception(error)
             else:
                 future.set_result(answer) if is_good else future.set_exception(answer)
-        process = self._processes.pop(position, None)
-        if process is not None:
+        if position in self._processes:
+            process = self._processes.pop(position)
             process.stdin.close()  # type: ignore[union-attr]
             process.wait()
 

@@ -261,7 +261,7 @@ class Store:
         except OSError as error:
             reason = _DISK.get(error.errno or 0, error.strerror or str(error))
             raise StoreError(
-                f"the store {str(self.path)!r} cannot be written: {reason}; what was finished before is kept, "
+                f"the store {str(self.path)!r} cannot be written: {reason}; what was finished is kept, "
                 "and the same command goes on from there"
             ) from error
 

@@ -40,20 +40,24 @@ def dataset(entries: Sequence[Entry], names: Iterable[str] | None = None) -> xar
     if missing and done:
         raise KeyError(f"no result has {missing[0]!r}; there are {', '.join(known)}")
     variables: dict[str, Any] = {}
+    shared: dict[str, Any] = {}
     for name in known if done else ():
         if name not in wanted:
             continue
         dims, values = _gathered([entries[i] for i in done], name)
         full = np.full(shape + values.shape[1:], np.nan)
         full[tuple(index[done].T)] = values
-        # A coordinate of single results (readouts of each d and problem) is a quantity of the whole.
-        label = f"{name}_values" if dims == (name,) else name
-        variables[label] = ((*_DIMENSIONS, *dims), full)
+        if dims != (name,):
+            variables[name] = ((*_DIMENSIONS, *dims), full)
+        elif (values == values[0]).all():
+            shared[name] = values[0]
+        else:  # readouts of each d and problem, say: what is a coordinate there is a quantity here
+            variables[f"{name}_values"] = ((*_DIMENSIONS, *dims), full)
     status = np.full(shape, "missing", dtype="<U8")
     if rows:
         status[tuple(index.T)] = [entry.status for entry in entries]
     variables["status"] = (_DIMENSIONS, status)
-    table = xarray.Dataset(variables, coords={dim: list(values) for dim, values in axes.items()})
+    table = xarray.Dataset(variables, coords=axes | shared)
     if len(axes["problem"]) == 1:
         table = table.isel(problem=0, drop=True)
         table.attrs["problem"] = json.dumps(entries[0].parts["problem"])
@@ -150,7 +154,8 @@ def _told_apart(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     names = dict.fromkeys(name for options in variants.values() for name in options)
     differing = [n for n in names if len({_json(options.get(n)) for options in variants.values()}) > 1]
     return {
-        text: ", ".join(f"{n}={_text(options[n])}" for n in differing if n in options) or "default" * bool(differing)
+        text: ", ".join(f"{n}={_text(options[n])}" for n in differing if n in options)
+        or ("default" if differing else "")
         for text, options in variants.items()
     }
 
@@ -163,7 +168,8 @@ def _gathered(entries: Sequence[Entry], name: str) -> tuple[tuple[str, ...], np.
     full = np.full((len(entries), *np.max(np.array(sizes, dtype=int), axis=0)), np.nan)
     for i, array in enumerate(arrays):
         if array is not None:
-            full[(i, *(slice(n) for n in array.shape))] = array
+            place: Any = (i, *(slice(n) for n in array.shape))
+            full[place] = array
     return dims, full
 
 

@@ -180,7 +180,12 @@ def _part(key: str, value: Any, normalise: bool) -> Any:
         return weights.resolve(value, normalise=normalise)
     if key == "noise" and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
         raise ValueError(f"noise must be a number > 0 (variance of the label noise), got {value!r}")
-    Problem(**{"channel" if key == "noise" else key: value, **({"readouts": "rademacher"} if key == "channel" else {})})
+    Problem(
+        **{
+            "channel" if key == "noise" else key: value,
+            **({"readouts": "rademacher"} if key == "channel" else {}),
+        }
+    )
     return value
 
 

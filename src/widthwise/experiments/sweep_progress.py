@@ -33,7 +33,9 @@ def _lines(driver: Any) -> Callable[..., None]:
         nonlocal n_seen
         n_seen += 1
         left = (time.perf_counter() - start) / n_seen * (total - n_seen)
-        said = result.error if result.status == "failed" else f"excess error {result.scalar('excess_error'):.4g}"
+        said = (
+            result.error if result.status == "failed" else f"excess error {result.scalar('excess_error'):.4g}"
+        )
         print(f"{n_seen}/{total} {result.task}: {said}; about {left:.0f} s left", file=sys.stderr, flush=True)
 
     return tell

@@ -1,0 +1,82 @@
+"""Figures of experiments: measured markers with standard errors on predicted lines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .experiments.comparison import Comparison, prediction
+from .plotting import _COLUMN, _FONT, _PALETTE
+from .problem import Problem
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["plot_comparison"]
+
+_LABELS = {"excess_error": "excess error", "matrix_overlap_centred": "matrix overlap (centred)"}
+_MARKERS = "osD^vP*X"
+_LINES: dict[str, Any] = {"equilibrium": "-", "universal": "--", "specialised": "-."}
+
+
+def plot_comparison(problems: Sequence[Problem], rows: Sequence[Comparison]) -> Figure:
+    """Both quantities against alpha: lines are theory, markers the learners at each d."""
+    import matplotlib.pyplot as plt
+
+    quantities = list(dict.fromkeys(row.quantity for row in rows))
+    labels = sorted({row.problem for row in rows})
+    alphas = sorted({row.alpha for row in rows})
+    fine = np.unique(np.concatenate([np.linspace(alphas[0], alphas[-1], 60), alphas]))
+    with plt.rc_context(_FONT):
+        size = (_COLUMN, 2.1 * len(quantities) + 0.4)
+        figure, axes = plt.subplots(len(quantities), 1, figsize=size, sharex=True, squeeze=False)
+        for ax, quantity in zip(axes[:, 0], quantities, strict=True):
+            chosen = [row for row in rows if row.quantity == quantity]
+            for i, label in enumerate(labels):
+                problem = problems[0] if len(problems) == 1 else _named(problems, label)
+                mine = [row for row in chosen if row.problem == label]
+                _draw(ax, mine, problem, fine, label if len(labels) > 1 else "", i)
+            ax.set_ylabel(_LABELS.get(quantity, quantity))
+            sizes = [row.measured for row in chosen]
+            if quantity == "excess_error" and min(sizes) > 0 and max(sizes) > 5 * min(sizes):
+                ax.set_yscale("log")
+        axes[-1, 0].set_xlabel("α = n/d²")
+        axes[0, 0].legend(frameon=False)
+        figure.tight_layout()
+    return figure
+
+
+def _draw(
+    ax: Any, rows: Sequence[Comparison], problem: Problem, fine: np.ndarray, label: str, at: int
+) -> None:
+    for branch in sorted({row.branch for row in rows}):
+        name = f"theory, {branch}" + (f", {label}" if label else "")
+        line = prediction(problem, fine, branch, rows[0].quantity)
+        style = {"linestyle": _LINES[branch], "color": _PALETTE[at % len(_PALETTE)], "linewidth": 1.2}
+        ax.plot(fine, line, label=name, **style)
+    groups = sorted({(row.learner, row.d) for row in rows})
+    for j, (learner, d) in enumerate(groups):
+        mine = [row for row in rows if (row.learner, row.d) == (learner, d)]
+        ax.errorbar(
+            [row.alpha for row in mine],
+            [row.measured for row in mine],
+            yerr=np.nan_to_num([row.standard_error for row in mine]),
+            linestyle="none",
+            marker=_MARKERS[j % len(_MARKERS)],
+            markersize=4,
+            capsize=2,
+            elinewidth=0.8,
+            color=_PALETTE[(at + j * (len(groups) > 1)) % len(_PALETTE)],
+            markerfacecolor="white",
+            label=f"{learner}, d = {d}" + (f", {label}" if label else ""),
+        )
+
+
+def _named(problems: Sequence[Problem], label: str) -> Problem:
+    from .experiments.store_tables import problem_labels
+    from .experiments.task import canonical
+
+    names = problem_labels([{"problem": problem.to_dict()} for problem in problems])
+    return next(p for p in problems if names[canonical(p.to_dict())] == label)
