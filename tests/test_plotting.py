@@ -93,7 +93,7 @@ def test_branches_are_continuous_and_meet_the_ends_of_the_range(branches, found)
 
 
 def test_folds_lie_between_metastable_and_unstable_points(branches):
-    states = plotting._states(branches[1])
+    states = plotting.states_of(branches[1])
     for fold in branches[1].folds:
         (i,) = np.nonzero(branches[1].alpha == fold)[0]
         assert states[i] == plotting.METASTABLE
@@ -172,7 +172,7 @@ def test_the_axes_given_are_used_and_returned():
 
 def test_universal_branch_is_solid_then_dotted():
     curve = ww.learning_curve(TWO_SIZES, [0.2, 0.3, 0.4, 2.0, 3.0, 4.0], branch="universal")
-    states = plotting._states(curve)
+    states = plotting.states_of(curve)
     n = int(np.sum(states == plotting.EQUILIBRIUM))
     assert 0 < n < 6
     solid, dotted = plotting.plot_error(None, curve).lines
@@ -206,7 +206,7 @@ def test_a_lonely_point_is_a_marker():
     ],
 )
 def test_stretches(states, expected):
-    assert list(plotting._stretches(np.array(states))) == expected
+    assert list(plotting.stretches_of(np.array(states))) == expected
 
 
 # --- overlaps ------------------------------------------------------------------------------------

@@ -35,6 +35,8 @@ __all__ = [
     "plot_overlaps",
     "plot_spectrum",
     "shown_readouts",
+    "states_of",
+    "stretches_of",
 ]
 
 EQUILIBRIUM, METASTABLE, UNSTABLE = 0, 1, 2
@@ -164,7 +166,7 @@ def plot_learning_curve(
             for ax in (top, bottom):
                 ax.axvline(change, **_CHANGE)
         _label_changes(top, changes, low, high)
-        _legend_of_states(top, {int(s) for c in branches for s in _states(c) if s >= 0}, bool(changes))
+        _legend_of_states(top, {int(s) for c in branches for s in states_of(c) if s >= 0}, bool(changes))
         bottom.legend(frameon=False, loc="best", handlelength=1.6, labelspacing=0.3)
         for ax in (top, bottom):
             _tidy(ax)
@@ -235,7 +237,7 @@ def plot_bifurcation(
         _tidy(ax)
         if is_new:
             ax.set_title(_title(branches[0].problem), fontsize=7.5)
-            states = {int(s) for branch in branches for s in _states(branch) if s >= 0}
+            states = {int(s) for branch in branches for s in states_of(branch) if s >= 0}
             has_folds = any(branch.folds for branch in branches)
             _legend_of_states(ax, states, bool(first_order), "Maxwell point", has_folds)
     return ax
@@ -338,7 +340,7 @@ def _lines_of(branch: Branch, quantity: str, color: Any) -> Iterator[tuple[np.nd
         yield y[:, i], shade, rf"$|v| = {abs(values[i]):.3g}$" if len(shown) > 1 else None
 
 
-def _states(curve: Sequence[Solution]) -> np.ndarray:
+def states_of(curve: Sequence[Solution]) -> np.ndarray:
     """State of each point, -1 where there is none."""
     return np.array(
         [
@@ -357,7 +359,7 @@ def _states(curve: Sequence[Solution]) -> np.ndarray:
 def _draw(ax: Axes, curve: LearningCurve, y: np.ndarray, color: Any, label: str | None) -> None:
     """One line for each stretch of one state; a segment is drawn as the weaker of its two ends."""
     alpha = curve.alpha
-    for start, stop, state in _stretches(_states(curve)):
+    for start, stop, state in stretches_of(states_of(curve)):
         x = slice(start, stop)
         marker = "." if stop - start == 1 else None
         ax.plot(
@@ -366,7 +368,7 @@ def _draw(ax: Axes, curve: LearningCurve, y: np.ndarray, color: Any, label: str 
         label = None
 
 
-def _stretches(states: np.ndarray) -> Iterator[tuple[int, int, int]]:
+def stretches_of(states: np.ndarray) -> Iterator[tuple[int, int, int]]:
     """(first, one past the last, state) of the lines to draw through points of given states."""
     both = np.minimum(states[:-1], states[1:]) >= 0
     segment = np.where(both, np.maximum(states[:-1], states[1:]), -1)
@@ -388,7 +390,7 @@ def _stable_parts(curves: Sequence[LearningCurve]) -> list[tuple[int, LearningCu
     parts = [
         (state, curve[start:stop])
         for curve in curves
-        for start, stop, state in _stretches(_states(curve))
+        for start, stop, state in stretches_of(states_of(curve))
         if state != UNSTABLE
     ]
     return sorted(parts, key=lambda item: (item[0], -len(item[1])))

@@ -29,6 +29,7 @@ COMMANDS = {
     "spectrum": "spectrum, mmse and shrinkage of the matrix that the hidden units make",
     "simulate": "run learners, and put what they measure beside the theory",
     "store": "look at, check and export the results of sweeps",
+    "explore": "a local page on which the curves follow a slider",
 }
 """Each command, by the name of its module, with the line that says what it answers."""
 

@@ -1,0 +1,15 @@
+"""What happens when something on the page is moved, one module for each part of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import curve, page
+
+__all__ = ["register"]
+
+
+def register(app: Any, explorer: Any) -> None:
+    """Connect all parts of the page."""
+    for part in (page, curve):
+        part.register(app, explorer)

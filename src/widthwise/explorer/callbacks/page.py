@@ -1,0 +1,53 @@
+"""Callbacks that run in the browser (assets/explorer.js): controls, state, address, theme."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import ClientsideFunction, Input, Output, State
+
+from ..state import DEFAULTS
+
+__all__ = ["register"]
+
+_SLIDERS = ("gamma", "noise", "reach", "alpha")
+
+
+def register(app: Any, explorer: Any) -> None:
+    """Connect controls with the state of the page, and that with the address."""
+
+    def browser(name: str, *parts: Any, **options: Any) -> None:
+        app.clientside_callback(ClientsideFunction("widthwise", name), *parts, **options)
+
+    for name in _SLIDERS:
+        browser(
+            "sync",
+            Output(name, "value"),
+            Output(f"{name}-slider", "value"),
+            Input(name, "value"),
+            Input(f"{name}-slider", "value"),
+            prevent_initial_call=True,
+        )
+    browser(
+        "gather",
+        Output("state", "data"),
+        Output("wanted", "data"),
+        [Input(name, "value") for name in DEFAULTS],
+        State("defaults", "data"),
+    )
+    browser("choose", Output("curve", "figure"), Input("sketch", "data"), Input("exact", "data"))
+    browser("begin", Output("quiet", "data"), Input("tab", "data"))
+    browser(
+        "pick",
+        Output("alpha", "value", allow_duplicate=True),
+        Input("curve", "clickData"),
+        prevent_initial_call=True,
+    )
+    for button, place in (("help", "welcome"), ("understood", "welcome")):
+        browser(
+            "welcome",
+            Output(place, "hidden", allow_duplicate=True),
+            Input(button, "n_clicks"),
+            prevent_initial_call=True,
+        )
+    browser("theme", Output("theme", "title"), Input("theme", "n_clicks"))

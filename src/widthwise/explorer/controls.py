@@ -1,0 +1,135 @@
+"""Small parts of the page: labelled controls, symbols with their words, places for errors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from dash import dcc, html
+
+__all__ = ["choice", "choices", "complaint", "graph", "named", "number", "symbol", "text"]
+
+
+def named(words: str) -> dict[str, Any]:
+    """What a screen reader calls a part."""
+    return {"aria-label": words}
+
+
+def symbol(sign: Any, meaning: str) -> Any:
+    """A symbol that says what it means to the mouse, to the keyboard and to a screen reader."""
+    return html.Span(
+        sign, className="symbol", tabIndex="0", role="note", **{**named(meaning), "data-tip": meaning}
+    )
+
+
+def complaint(name: str) -> Any:
+    """Where the sentence about a control stands when something is wrong with it."""
+    return html.Div(id=f"{name}-error", className="complaint", role="alert")
+
+
+def graph(name: str, height: str = "") -> Any:
+    """A figure that fills its place, whose tools save it as a file."""
+    return html.Div(
+        dcc.Graph(
+            id=name,
+            responsive=True,
+            style={"height": "100%"},
+            config={
+                "displaylogo": False,
+                "modeBarButtonsToRemove": ["select2d", "lasso2d", "autoScale2d"],
+                "toImageButtonOptions": {"format": "png", "scale": 2, "filename": f"widthwise-{name}"},
+            },
+        ),
+        className=f"graph {height}".strip(),
+    )
+
+
+def number(
+    name: str, word: str, sign: Any, value: float, low: float, high: float, *, is_log: bool = True
+) -> Any:
+    """A number with a slider; the two follow each other (``sync`` in explorer.js)."""
+    ends = (math.log10(low), math.log10(high)) if is_log else (low, high)
+    place = math.log10(value) if is_log and value > 0 else value
+    return html.Div(
+        [
+            html.Div(
+                [
+                    html.Label([word, " "], htmlFor=name),
+                    sign,
+                    dcc.Input(
+                        id=name, type="number", value=value, debounce=0.5, step="any", className="number"
+                    ),
+                ],
+                className="row",
+            ),
+            html.Label(f"{word}, slider", htmlFor=f"{name}-slider", className="unseen"),
+            dcc.Input(
+                id=f"{name}-slider",
+                type="range",
+                min=ends[0],
+                max=ends[1],
+                step="any",
+                value=min(max(place, ends[0]), ends[1]),
+                className="slider",
+            ),
+            complaint(name),
+        ],
+        className="control",
+    )
+
+
+def choice(name: str, word: str, sign: Any, options: dict[str, str], value: Any, *more: Any) -> Any:
+    """A list to choose from, with what belongs to the choice below it."""
+    return html.Div(
+        [
+            html.Div([html.Label([word, " "], htmlFor=name, id=f"{name}-label"), sign], className="row"),
+            dcc.Dropdown(
+                id=name,
+                options=[{"value": key, "label": text} for key, text in options.items()],
+                value=value if value in options else next(iter(options)),
+                clearable=False,
+                searchable=False,
+                className="choice",
+            ),
+            *more,
+            complaint(name),
+        ],
+        className="control",
+    )
+
+
+def choices(name: str, word: str, options: dict[str, str], value: Any, className: str = "pills") -> Any:
+    """A few choices beside each other."""
+    return html.Fieldset(
+        [
+            html.Legend(word, className="unseen"),
+            dcc.RadioItems(
+                id=name,
+                options=[{"value": key, "label": text} for key, text in options.items()],
+                value=value if value in options else next(iter(options)),
+                inline=True,
+                className=className,
+            ),
+        ],
+        className="choices",
+    )
+
+
+def text(name: str, word: str, value: str, hint: str) -> Any:
+    """A line of text, shown when it is chosen."""
+    return html.Div(
+        [
+            html.Label(word, htmlFor=name, className="unseen"),
+            dcc.Input(
+                id=name,
+                type="text",
+                value=value,
+                debounce=0.5,
+                maxLength=200,
+                placeholder=hint,
+                spellCheck=False,
+                className="text",
+            ),
+        ],
+        id=f"{name}-place",
+    )

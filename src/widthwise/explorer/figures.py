@@ -1,0 +1,194 @@
+"""Plotly figures of learning curves, for the page and for notebooks.
+
+Lines are theory: solid at equilibrium, dashed where metastable, dotted where unstable; markers are data.
+Colours are those of :mod:`widthwise.plotting`, and backgrounds are left to whatever the figure stands on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..plotting import activation_color, shown_readouts, states_of, stretches_of
+from ..problem import Problem
+from ..theory.solution import LearningCurve, Solution
+from ..theory.transitions import Transition
+from .quantities import QUANTITIES, values_of
+
+__all__ = ["curve_figure", "finish", "hover_text", "interactive"]
+
+DASHES = ("solid", "dash", "dot")
+STATES = ("equilibrium", "metastable", "unstable")
+_WIDTHS = (2.8, 1.8, 1.5)
+_OPACITY = (1.0, 0.85, 0.55)
+PIN_COLORS = ("#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1")
+INK = "#333940"
+GRID = "rgba(128,128,128,0.22)"
+
+ALPHA_LABEL = "samples per squared dimension α = n/d²"
+
+
+def interactive(curve: LearningCurve, quantity: str = "excess_error", *, is_log: bool = True) -> Any:
+    """A learning curve as a Plotly figure; every field of a point shows where the mouse is.
+
+    ``quantity`` is a field of a solution or another measure: see ``QUANTITIES``.
+    """
+    if quantity not in QUANTITIES:
+        raise ValueError(f"unknown quantity {quantity!r}; choose from {', '.join(QUANTITIES)}")
+    return curve_figure([curve], [values_of(curve, quantity)], quantity, is_log_y=is_log)
+
+
+def curve_figure(
+    branches: Sequence[LearningCurve],
+    values: Sequence[np.ndarray],
+    quantity: str,
+    changes: Sequence[Transition] = (),
+    *,
+    is_log_x: bool = False,
+    is_log_y: bool = True,
+    reach: float | None = None,
+    color: str | None = None,
+) -> Any:
+    """All branches of one problem with its transitions."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    color = color or (activation_color(branches[0].problem.activation.name) if branches else INK)
+    add_branches(figure, branches, values, color)
+    add_changes(figure, changes, reach)
+    word = QUANTITIES[quantity]
+    finish(figure, x=ALPHA_LABEL, y=word.label, is_log_x=is_log_x, is_log_y=is_log_y)
+    if reach is not None:
+        figure.update_xaxes(range=[np.log10(reach / 250), np.log10(reach)] if is_log_x else [0, reach])
+    return figure
+
+
+def add_branches(
+    figure: Any,
+    branches: Sequence[LearningCurve],
+    values: Sequence[np.ndarray],
+    color: str,
+    *,
+    name: str = "",
+    width: float = 1.0,
+    has_unstable: bool = True,
+) -> None:
+    """One line for each stretch of one state; the legend names each state once."""
+    import plotly.graph_objects as go
+
+    named: set[int] = set()
+    for branch, y in zip(branches, values, strict=True):
+        texts = [hover_text(point) for point in branch]
+        for start, stop, state in stretches_of(states_of(branch)):
+            if state == 2 and not has_unstable:
+                continue
+            part = slice(start, stop)
+            label = name if name else STATES[state]
+            figure.add_trace(
+                go.Scatter(
+                    x=branch.alpha[part],
+                    y=y[part],
+                    mode="lines" if stop - start > 1 else "markers",
+                    line={"color": color, "dash": DASHES[state], "width": width * _WIDTHS[state]},
+                    opacity=_OPACITY[state],
+                    name=label,
+                    legendgroup=f"{name}{state}",
+                    legendrank=(2000 if name else 1000) + state,
+                    showlegend=state not in named and (not name or state == 0),
+                    text=texts[part],
+                    hovertemplate="%{text}<extra>" + (name or STATES[state]) + "</extra>",
+                )
+            )
+            named.add(state)
+
+
+def add_changes(figure: Any, changes: Sequence[Transition], reach: float | None = None) -> None:
+    """A thin line for each transition, with its value and kind above the frame; the region of coexistence."""
+    at: dict[float, list[Transition]] = {}
+    for change in changes:
+        if change.alpha > 0 and (reach is None or change.alpha <= reach):
+            at.setdefault(change.alpha, []).append(change)
+    for alpha, here in at.items():
+        first = here[0]
+        is_jump = first.kind == "first-order"
+        figure.add_vline(
+            x=alpha, line={"color": "#8a8f98", "width": 1.2, "dash": "solid" if is_jump else "dot"}
+        )
+        figure.add_annotation(
+            x=alpha,
+            y=1.0,
+            xref="x",
+            yref="paper",
+            yanchor="bottom",
+            showarrow=False,
+            text=f"{alpha:.4g}<br>{'jump' if is_jump else 'onset'}",
+            hovertext="<br>".join(str(t) for t in here),
+            font={"size": 11, "color": INK},
+        )
+        if is_jump and first.spinodals:
+            low, high = first.spinodals
+            high = high if np.isfinite(high) else (reach or alpha)  # the old solution stays stable for ever
+            figure.add_vrect(
+                x0=low, x1=min(high, reach or high), fillcolor="#8a8f98", opacity=0.07, line_width=0
+            )
+
+
+def hover_text(point: Solution) -> str:
+    """All order parameters of a point."""
+    lines = [
+        f"<b>α = {point.alpha:.5g}</b>  {point.branch}",
+        f"excess error ε − Δ = {point.excess_error:.5g}",
+        f"Bayes error ε = {point.bayes_error:.5g}",
+        f"matrix overlap q₂ − γv̄² = {point.matrix_overlap_centred:.4g}",
+        f"conjugate q̂₂ = {point.matrix_overlap_hat:.4g},  tilt τ = {point.tilt:.4g}",
+    ]
+    shown = shown_readouts(point.readout_values, point.problem.readouts.is_discrete)
+    lines += [
+        f"overlap 𝒬(|v| = {abs(point.readout_values[i]):.3g}) = {point.weight_overlap[i]:.4g}" for i in shown
+    ]
+    lines += [
+        f"free entropy f = {point.free_entropy:.5g}",
+        f"information I/(kd) = {point.mutual_information:.4g}",
+    ]
+    return "<br>".join(lines)
+
+
+def finish(figure: Any, *, x: str, y: str, is_log_x: bool = False, is_log_y: bool = False) -> Any:
+    """The common look: transparent, quiet grid, legend above."""
+    axis: dict[str, Any] = {
+        "gridcolor": GRID,
+        "zeroline": False,
+        "linecolor": "#8a8f98",
+        "ticks": "outside",
+        "tickcolor": "#8a8f98",
+        "title": {"standoff": 8},
+        "exponentformat": "power",
+    }
+    figure.update_xaxes(title_text=x, type="log" if is_log_x else "linear", **axis)
+    figure.update_yaxes(title_text=y, type="log" if is_log_y else "linear", **axis)
+    figure.update_layout(
+        template="none",
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        font={
+            "family": "system-ui, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', sans-serif",
+            "size": 14,
+            "color": INK,
+        },
+        margin={"l": 70, "r": 16, "t": 48, "b": 52},
+        legend={"orientation": "h", "yanchor": "top", "y": -0.16, "x": 0, "font": {"size": 13}},
+        hoverlabel={"align": "left", "font": {"size": 12}},
+        hovermode="closest",
+        uirevision="page",
+    )
+    return figure
+
+
+def describe(problem: Problem) -> str:
+    """A short name of a problem, for legends."""
+    channel: Any = problem.channel
+    noise = f"Δ = {channel.noise:g}" if channel.name == "gaussian" else f"{channel.name} labels"
+    laws = f"{problem.weights.name} weights, {problem.readouts.name} readouts"
+    return f"{problem.activation.name}, {laws}, γ = {problem.gamma:.3g}, {noise}"

@@ -1,0 +1,57 @@
+"""Running the page: a threaded server on a local address, until Ctrl-C."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import webbrowser
+from collections.abc import Callable
+from typing import Any
+
+from .server import Explorer
+
+__all__ = ["Running", "serve"]
+
+
+class Running:
+    """The page on an address, served from a thread; a context manager."""
+
+    def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        from werkzeug.serving import make_server
+
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        self.explorer = Explorer()
+        try:
+            self._server: Any = make_server(host, port, self.explorer.app.server, threaded=True)
+        except BaseException:
+            self.explorer.close()
+            raise
+        shown = f"[{host}]" if ":" in host else host
+        self.address = f"http://{shown}:{self._server.server_port}/"
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def __enter__(self) -> Running:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self.explorer.close()
+
+    def wait(self) -> None:
+        """Until the server ends."""
+        while self._thread.is_alive():
+            self._thread.join(1.0)
+
+
+def serve(host: str, port: int, *, has_browser: bool, announce: Callable[[str], None]) -> None:
+    """Serve the page until Ctrl-C."""
+    with Running(host, port) as running:
+        announce(f"the explorer is at {running.address} (Ctrl-C ends it)")
+        if has_browser:
+            webbrowser.open(running.address)
+        try:
+            running.wait()
+        except KeyboardInterrupt:
+            announce("ended")

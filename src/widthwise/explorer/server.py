@@ -1,0 +1,76 @@
+"""The application: layout, callbacks, workers and headers put together."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from . import layout, state
+from .callbacks import register
+from .compute import Workers
+from .security import harden
+
+__all__ = ["Explorer", "make_app"]
+
+SKETCH_SECONDS = 20.0
+EXACT_SECONDS = 120.0
+
+
+class Explorer:
+    """A Dash application and the processes behind it; ``close`` ends them."""
+
+    def __init__(self) -> None:
+        self.quick = Workers(2, SKETCH_SECONDS, keep_running=True)
+        self.slow = Workers(2, EXACT_SECONDS)
+        self.app = make_app(self)
+
+    def close(self) -> None:
+        for workers in (self.quick, self.slow):
+            workers.close()
+
+
+def make_app(explorer: Explorer) -> Any:
+    """The page as a Dash application."""
+    from dash import Dash
+    from flask import has_request_context, request
+
+    app = Dash(
+        __package__,
+        title="widthwise explorer",
+        update_title="",
+        serve_locally=True,
+        compress=False,
+        meta_tags=[{"name": "viewport", "content": "width=device-width, initial-scale=1"}],
+        index_string=_INDEX,
+        add_log_handler=False,
+    )
+
+    def current_page() -> Any:
+        # The layout is fetched by the page, whose address the browser sends along.
+        address = request.headers.get("Referer", "") if has_request_context() else ""
+        return layout.page(state.from_query(urlsplit(address).query))
+
+    app.layout = current_page
+    register(app, explorer)
+    harden(app)
+    return app
+
+
+_INDEX = """<!DOCTYPE html>
+<html lang="en">
+    <head>
+        {%metas%}
+        <title>{%title%}</title>
+        {%favicon%}
+        {%css%}
+    </head>
+    <body>
+        {%app_entry%}
+        <footer>
+            {%config%}
+            {%scripts%}
+            {%renderer%}
+        </footer>
+    </body>
+</html>
+"""

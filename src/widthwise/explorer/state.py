@@ -1,0 +1,224 @@
+"""What the page shows, as one flat record of texts and numbers: the controls, and the query of its address.
+
+Every field is a control of the page with the same identifier.  Only what differs from the default is
+written into the address; what cannot be read there is ignored in favour of the default.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from ..ingredients import channels, readouts, weights
+from ..ingredients.activations import activation
+from ..problem import Problem
+
+__all__ = [
+    "DEFAULTS",
+    "MAX_PINS",
+    "MAX_TEXT",
+    "N_ROWS",
+    "PROBLEM",
+    "from_query",
+    "problem_fields",
+    "problem_of",
+    "read_pins",
+    "to_query",
+]
+
+N_ROWS = 6
+"""Rows of the table of readouts."""
+MAX_TEXT = 200
+MAX_PINS = 6
+MAX_QUERY = 8000
+
+_TABLE: dict[str, Any] = {f"v{i}": None for i in range(N_ROWS)} | {f"p{i}": None for i in range(N_ROWS)}
+_TABLE |= {"v0": -1.2, "p0": 0.3, "v1": 0.4, "p1": 0.3, "v2": 1.1, "p2": 0.4}
+
+PROBLEM: dict[str, Any] = {
+    "activation": "relu",
+    "formula": "tanh(2*x)",
+    "weights": "gaussian",
+    "law": "-1,0,1@0.25,0.5,0.25",
+    "readouts": "homogeneous",
+    **_TABLE,
+    "channel": "gaussian",
+    "noise": 0.1,
+    "label": "student-t:0.1,5",
+    "gamma": 0.5,
+}
+"""The fields that make up the problem, with their defaults."""
+
+DEFAULTS: dict[str, Any] = {
+    **PROBLEM,
+    "reach": 6.0,
+    "quantity": "excess_error",
+    "yaxis": "log",
+    "xaxis": "linear",
+    "alpha": 2.0,
+    "view": "overlaps",
+    "pins": "",
+}
+"""Every field of the page."""
+
+_NUMBERS = {name for name, value in DEFAULTS.items() if isinstance(value, float)} | set(_TABLE)
+
+LIMITS = {"gamma": (0.02, 20.0), "noise": (1e-4, 10.0), "reach": (0.2, 100.0), "alpha": (1e-3, 100.0)}
+"""Least and largest value that the controls take: what the page can draw quickly and sensibly."""
+
+
+def from_query(query: str) -> dict[str, Any]:
+    """The state of an address; unknown names and values of the wrong kind fall back to the defaults."""
+    state = dict(DEFAULTS)
+    if len(query) > MAX_QUERY:
+        return state
+    for name, text in parse_qsl(query.lstrip("?"), max_num_fields=100):
+        if name not in DEFAULTS:
+            continue
+        if name in _NUMBERS:
+            value = _number(text)
+            state[name] = value if value is not None else state[name]
+        elif name == "pins":
+            state[name] = json.dumps(read_pins(text), separators=(",", ":")) if read_pins(text) else ""
+        elif len(text) <= MAX_TEXT:
+            state[name] = text
+    return state
+
+
+def to_query(state: Mapping[str, Any]) -> str:
+    """The query that :func:`from_query` reads back."""
+    pairs = [
+        (name, f"{state[name]:.12g}" if isinstance(state[name], float) else state[name])
+        for name, default in DEFAULTS.items()
+        if state.get(name, default) not in (default, None)
+    ]
+    return f"?{urlencode(pairs)}" if pairs else ""
+
+
+def problem_fields(state: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a state that makes up its problem, without what its choices leave unused."""
+    kept = {name: state.get(name, default) for name, default in PROBLEM.items()}
+    unused: list[str] = []
+    unused += [] if kept["activation"] == "own" else ["formula"]
+    unused += [] if kept["weights"] == "own" else ["law"]
+    unused += [] if kept["readouts"] == "own" else list(_TABLE)
+    unused += [] if kept["channel"] == "own" else ["label"]
+    unused += ["noise"] if kept["channel"] in ("sign", "own") else []
+    return {name: value for name, value in kept.items() if name not in unused}
+
+
+def read_pins(text: str) -> list[dict[str, Any]]:
+    """Pinned problems of an address: a JSON list of the fields in which each differs from the defaults."""
+    try:
+        found = json.loads(text) if text and len(text) <= MAX_QUERY else []
+    except (ValueError, RecursionError):
+        return []
+    if not isinstance(found, list):
+        return []
+    pins = []
+    for item in found[:MAX_PINS]:
+        if isinstance(item, dict) and all(
+            name in PROBLEM and isinstance(value, (str, int, float, type(None)))
+            for name, value in item.items()
+        ):
+            pins.append(item)
+    return pins
+
+
+def problem_of(state: Mapping[str, Any]) -> tuple[Problem | None, dict[str, str]]:
+    """The problem that the controls describe, or a sentence for each control that has none."""
+    errors: dict[str, str] = {}
+
+    def ask(field: str, make: Any) -> Any:
+        try:
+            return make()
+        except (ValueError, TypeError, OverflowError, ArithmeticError, MemoryError) as error:
+            errors[field] = _sentence(str(error))
+            return None
+
+    chosen, law, table, label = (
+        str(state.get(k, DEFAULTS[k])) for k in ("activation", "weights", "readouts", "channel")
+    )
+    sigma = ask("activation", lambda: activation(_text(state, "formula") if chosen == "own" else chosen))
+    inner = ask("weights", lambda: weights.resolve(_text(state, "law") if law == "own" else law))
+    outer = ask("readouts", lambda: _table_law(state) if table == "own" else readouts.resolve(table))
+    noise = ask("noise", lambda: _bounded(state, "noise")) if label not in ("sign", "own") else 1.0
+    channel: Any = None
+    if noise is not None:
+        field = "channel" if label in ("sign", "own") else "noise"
+        channel = ask(field, lambda: _channel(state, label, noise))
+    gamma = ask("gamma", lambda: _bounded(state, "gamma"))
+    if errors:
+        return None, errors
+    try:
+        return Problem(sigma, inner, outer, channel, gamma), {}
+    except ValueError as error:
+        return None, {"channel" if not channel.is_additive else "activation": _sentence(str(error))}
+
+
+_MEANINGS = {
+    "gamma": "hidden units per input, k/d",
+    "noise": "variance of the label noise",
+    "reach": "largest number of samples per d² to draw",
+    "alpha": "samples per d²",
+}
+
+
+def _bounded(state: Mapping[str, Any], name: str) -> float:
+    value = _number(state.get(name))
+    low, high = LIMITS[name]
+    if value is None or not low <= value <= high:
+        got = "nothing" if state.get(name) in (None, "") else state[name]
+        raise ValueError(f"{name} must lie between {low:g} and {high:g} ({_MEANINGS[name]}); got {got}")
+    return value
+
+
+def _channel(state: Mapping[str, Any], label: str, noise: float) -> Any:
+    if label == "own":
+        return channels.resolve(_text(state, "label"))
+    if label == "sign":
+        return channels.Sign()
+    if label == "logistic":
+        return channels.Logistic(1 / noise)
+    return channels.resolve(f"{label}:{noise!r}")
+
+
+def _table_law(state: Mapping[str, Any]) -> Any:
+    rows = [(_number(state.get(f"v{i}")), _number(state.get(f"p{i}"))) for i in range(N_ROWS)]
+    rows = [row for row in rows if row != (None, None)]
+    for value, share in rows:
+        if value is None or share is None:
+            raise ValueError("every row of the table needs a value and a probability; complete or clear it")
+    if not rows:
+        raise ValueError("the table of readouts is empty; give values and their probabilities")
+    # A second moment other than 1 only rescales the output, so the page always normalises it.
+    return readouts.Discrete([v for v, _ in rows], [p for _, p in rows], normalise=True)
+
+
+def _text(state: Mapping[str, Any], name: str) -> str:
+    text = str(state.get(name) or "").strip()
+    if not text:
+        raise ValueError("nothing is written here yet")
+    if len(text) > MAX_TEXT:
+        raise ValueError(f"at most {MAX_TEXT} characters, got {len(text)}")
+    return text
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _sentence(message: str) -> str:
+    """The message of an error, as it stands beside a control."""
+    message = message.replace(", or pass a callable", "").replace(
+        "pass a Python callable instead", "shorten it"
+    )
+    message = message.replace(" (or pass normalise=True)", "")
+    return message[:1].upper() + message[1:] + ("" if message.endswith((".", "?")) else ".")

@@ -1,0 +1,90 @@
+"""What worker processes do for the page: read the controls, ask the theory, return plain results."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..problem import Problem
+from ..theory.branches import Branch, trace_branches
+from ..theory.sketch import sketch_branches
+from ..theory.transitions import Transition, transitions
+from .quantities import allowed, values_of
+from .state import problem_of
+
+__all__ = ["CurveResult", "Refused", "exact_curve", "read_problem", "sketch_curve"]
+
+SPAN = 250.0
+"""Curves are drawn from the largest α divided by this."""
+
+
+class Refused(ValueError):
+    """Controls that describe no problem; carries a sentence for each."""
+
+
+@dataclass
+class CurveResult:
+    """Branches of a problem, the quantity shown along each, and the transitions."""
+
+    problem: Problem
+    branches: list[Branch]
+    values: list[np.ndarray]
+    quantity: str
+    changes: list[Transition] = field(default_factory=list)
+    is_sketch: bool = False
+    note: str = ""
+    errors: dict[str, str] = field(default_factory=dict)
+
+
+@lru_cache(maxsize=64)
+def _read(fields: str) -> tuple[Problem | None, dict[str, str]]:
+    return problem_of(json.loads(fields))
+
+
+def read_problem(fields: Mapping[str, Any]) -> tuple[Problem | None, dict[str, str]]:
+    """The problem of the controls, or a sentence for each control that is wrong."""
+    return _read(json.dumps(fields, sort_keys=True))
+
+
+def sketch_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> CurveResult | dict[str, str]:
+    """All branches to a few digits, or what is wrong with the controls."""
+    problem, errors = read_problem(fields)
+    if problem is None:
+        return errors
+    quantity, why = _usable(quantity, problem)
+    branches = _quietly(sketch_branches, problem, (reach / SPAN, reach))
+    values = [values_of(branch, quantity) for branch in branches]
+    return CurveResult(problem, branches, values, quantity, is_sketch=True, errors=why)
+
+
+def exact_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> CurveResult | dict[str, str]:
+    """All branches to all digits, with transitions."""
+    problem, errors = read_problem(fields)
+    if problem is None:
+        return errors
+    quantity, why = _usable(quantity, problem)
+    changes = _quietly(transitions, problem, reach)
+    at = [t.alpha for t in changes if reach / SPAN < t.alpha < reach]
+    branches = _quietly(trace_branches, problem, (reach / SPAN, reach), at=at)
+    values = [values_of(branch, quantity) for branch in branches]
+    note = next((p.note for branch in branches for p in branch if p.note), "") or str(
+        getattr(changes, "reason", "")
+    )
+    return CurveResult(problem, branches, values, quantity, list(changes), note=note, errors=why)
+
+
+def _usable(quantity: str, problem: Problem) -> tuple[str, dict[str, str]]:
+    why = allowed(quantity, problem.channel)
+    return ("excess_error", {"quantity": why}) if why else (quantity, {})
+
+
+def _quietly(function: Any, *arguments: Any, **options: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return function(*arguments, **options)

@@ -1,0 +1,45 @@
+"""One server and one browser for all tests of the page."""
+
+import os
+
+import browser as browsers
+import pytest
+from browser import opened
+
+
+def pytest_collection_modifyitems(items):
+    # A server and a browser are shared by the whole folder: one worker process runs all of it.
+    for item in items:
+        if "explorer" in item.path.parts and "page" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.xdist_group("explorer"))
+
+
+@pytest.fixture(scope="session")
+def address():
+    """Address of a running explorer."""
+    pytest.importorskip("dash")
+    from widthwise.explorer.serve import Running
+
+    with Running() as running:
+        yield running.address
+
+
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory):
+    """A browser; without one the tests are skipped, but not where everything must run."""
+    api = pytest.importorskip("playwright.sync_api")
+    path = browsers.installed()
+    if path is None:
+        message = "no browser for the tests of the page: run python tests/explorer/browser.py"
+        pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=list(browsers.FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium, address):
+    """A fresh page that has the explorer open; complaints of the browser fail the test."""
+    with opened(chromium, address) as page:
+        yield page
