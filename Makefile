@@ -42,18 +42,12 @@ lint: $(STAMP) ## check style, import order, undefined names, formatting and typ
 bench: $(STAMP) ## compare speed and accuracy with a plain reference
 	$(BIN)/python benchmarks/run.py $(BENCH_ARGS)
 
-docs: $(STAMP) ## build the documentation, with warnings as errors
-	@if [ ! -f docs/conf.py ]; then \
-		echo "There is nothing to build yet: the documentation is the plain Markdown in docs/."; \
-	elif ! $(BIN)/python -c 'import sphinx' 2>/dev/null; then \
-		echo "docs/conf.py exists but Sphinx is not installed; add it to the dev extra in pyproject.toml." >&2; \
-		exit 1; \
-	else \
-		$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html; \
-	fi
+docs: $(STAMP) ## build the documentation in docs/_build/html, with warnings as errors
+	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
 
 clean: ## remove everything that was generated, except .venv
-	rm -rf build dist demo docs/_build docs/gallery docs/api/generated
+	rm -rf build dist demo docs/_build docs/gallery docs/api/generated docs/studies.rst docs/sg_execution_times.rst
 	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks
 	find . \( -path ./$(VENV) -o -path ./.git \) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 

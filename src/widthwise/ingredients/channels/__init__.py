@@ -8,17 +8,17 @@ The theory needs a few functions of a channel, of the overlap q and the power r 
 its slope in q, half the Fisher information that a label carries on λ, and its curvature.  They are
 written in the *gap* r - q, which stays accurate when the network is learnt almost perfectly.
 
-========================  ===========================================  =====================================
-``Gaussian(noise)``       y = λ + √noise z                             closed form
-``Laplace(noise)``        y = λ + Laplace noise of that variance       one integral
-``StudentT(noise, dof)``  y = λ + Student-t noise of that variance     one integral, tabulated in the gap
-``Probit(noise)``         y = sign(λ + √noise z)                       one integral
-``Sign()``                y = sign λ                                   one integral
-``Logistic(steepness)``   P(y) = 1/(1 + exp(-steepness y λ)), y = ±1   quadrature, tabulated in the gap
-``Poisson(rate)``         counts of mean rate · ln(1 + e^λ)            quadrature, tabulated in the gap
-``Nonlinear(f, noise)``   y = f(λ) + √noise z                          quadrature, tabulated in the gap
-``Custom(function, ...)`` any ln P(y | λ)                              quadrature, tabulated in the gap
-========================  ===========================================  =====================================
+=========================  ===========================================  =====================================
+``Gaussian(noise)``        y = λ + √noise z                             closed form
+``Laplace(noise)``         y = λ + Laplace noise of that variance       one integral
+``StudentT(noise, dof)``   y = λ + Student-t noise of that variance     one integral, tabulated in the gap
+``Probit(noise)``          y = sign(λ + √noise z)                       one integral
+``Sign()``                 y = sign λ                                   one integral
+``Logistic(steepness)``    P(y) = 1/(1 + exp(-steepness y λ)), y = ±1   quadrature, tabulated in the gap
+``Poisson(rate)``          counts of mean rate · ln(1 + e^λ)            quadrature, tabulated in the gap
+``Nonlinear(f, noise)``    y = f(λ) + √noise z                          quadrature, tabulated in the gap
+``Custom(function, ...)``  any ln P(y | λ)                              quadrature, tabulated in the gap
+=========================  ===========================================  =====================================
 
 The last five (and Probit, Sign) are not additive: with a non-centred activation the mean of λ matters
 and is their parameter ``shift``.

@@ -1,0 +1,44 @@
+"""The page of the studies: every script of ``examples``, shown and not executed, with the tables it wrote."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+__all__ = ["setup"]
+
+HEAD = """\
+Studies
+=======
+
+Scripts that take minutes to hours. They are shown here, **not executed**, when these pages are built:
+run them from a checkout. What each writes is said at its top; the tables that are kept lie beside the scripts.
+"""
+
+
+def _page(folder: Path) -> str:
+    parts = [HEAD]
+    for path in sorted(folder.glob("*.py")):
+        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or path.stem
+        title = text.strip().splitlines()[0].rstrip(".").replace("*", r"\*")
+        tables = [f"``{p.name}``" for p in sorted(folder.glob(f"{path.stem}.csv"))]
+        kept = f" Its table is kept: {', '.join(tables)}." if tables else ""
+        parts += [
+            f"{title}\n{'-' * 2 * len(title)}\n",
+            f"``examples/{path.name}``.{kept}\n",
+            f".. literalinclude:: ../examples/{path.name}\n",
+        ]
+    return "\n".join(parts)
+
+
+def _write(app: Any) -> None:
+    target = Path(app.srcdir) / "studies.rst"
+    text = _page(Path(app.srcdir).parent / "examples")
+    if not target.exists() or target.read_text(encoding="utf-8") != text:
+        target.write_text(text, encoding="utf-8")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    app.connect("builder-inited", _write)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
