@@ -139,8 +139,7 @@ class _Driver:
                     told(result, self.report)
                 raise
             finally:
-                for task in self.running.values():
-                    self.store.release(task.key)
+                self.store.close()
                 self.report.seconds = time.perf_counter() - start
         return self.report
 
@@ -179,6 +178,8 @@ class _Driver:
                 self.pending.appendleft(task)
                 return None
             result, image = failure(task, error), None
+        except Interrupted:
+            raise KeyboardInterrupt from None
         self.store.write(result, image)
         self.store.release(task.key)
         if result.status == "done":
@@ -222,8 +223,3 @@ class _Driver:
             if future.done() and not future.cancelled() and future.exception() is None:
                 results.append(self._finish(task, future))
         return [result for result in results if result is not None]
-
-
-def is_interruption(error: BaseException) -> bool:
-    """Whether a task ended because of Ctrl-C."""
-    return isinstance(error, (Interrupted, KeyboardInterrupt))

@@ -204,6 +204,13 @@ class Store:
         self._claimed.discard(key)
         fcntl.lockf(self._lock, fcntl.LOCK_UN, 1, _place(key))
 
+    def close(self) -> None:
+        """Give up all tasks."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+            self._claimed.clear()
+
     # --- care --------------------------------------------------------------------------------------
 
     def verify(self, *, set_aside: bool = True) -> dict[str, str]:
