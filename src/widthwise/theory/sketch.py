@@ -23,7 +23,7 @@ from .saddle import ClassSolutions, Setting
 from .solution import Solution
 from .solver import FEW_CLASSES, exact_reason, family_of, profile_of, readout_classes, setting_of
 
-__all__ = ["sketch_branches"]
+__all__ = ["interpolated_setting", "sketch_branches"]
 
 _LOG_HAT = np.linspace(np.log(1e-7), np.log(1e11), 90)
 _N_UNIVERSAL, _N_PROFILE = 48, 24
@@ -43,6 +43,7 @@ class InterpolatedTable(MatrixTable):
         half = 0.5 * (self._fine[1] - self._fine[0])
         nodes = self._fine[:-1, None] + half * (1 + x)
         cells = half * (0.25 * np.exp(nodes) * self.exact(np.exp(nodes))[0]) @ w
+        self._growth = 0.25 * np.exp(self._fine) * self.exact(np.exp(self._fine))[0]
         self._information = 0.25e-6 + np.concatenate([[0.0], np.cumsum(cells)])
 
     def exact(self, snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -58,15 +59,25 @@ class InterpolatedTable(MatrixTable):
 
     def _integral(self, snr: np.ndarray) -> np.ndarray:
         u = np.log(np.maximum(snr, 1e-290))
+        inside = np.clip(u, self._fine[0], self._fine[-1])
+        step = self._fine[1] - self._fine[0]
+        i = np.minimum(((inside - self._fine[0]) / step).astype(int), self._fine.size - 2)
+        t = (inside - self._fine[i]) / step
+        y0, y1 = self._information[i], self._information[i + 1]
+        m0, m1 = step * self._growth[i], step * self._growth[i + 1]
+        value = y0 + t * (m0 + t * (3 * (y1 - y0) - 2 * m0 - m1 + t * (m0 + m1 - 2 * (y1 - y0))))
         beyond = np.maximum(u - self._fine[-1], 0.0)  # mmse = C/η there
-        limit = 0.25 * 1e13 * float(self.exact(np.array([1e13]))[0][0])
-        inside = np.interp(u, self._fine, self._information)
-        return np.where(snr < 1e-6, 0.25 * snr, inside + limit * beyond)
+        return np.where(snr < 1e-6, 0.25 * snr, value + self._growth[-1] * beyond)
 
 
 @lru_cache(maxsize=64)
 def _table(readouts: Readouts, gamma: float) -> InterpolatedTable:
     return InterpolatedTable(matrix_table(readouts, gamma))
+
+
+def interpolated_setting(problem: Problem) -> Setting:
+    """The numbers of a problem with an interpolated mmse."""
+    return replace(setting_of(problem), table=_table(problem.readouts, problem.gamma))
 
 
 def sketch_branches(problem: Problem, alpha: tuple[float, float]) -> list[Branch]:
@@ -77,8 +88,7 @@ def sketch_branches(problem: Problem, alpha: tuple[float, float]) -> list[Branch
     low, high = (float(x) for x in alpha)
     if not (0 < low < high and np.isfinite(high)):
         raise ValueError(f"alpha must be a range (low, high) with 0 < low < high, got ({low:g}, {high:g})")
-    exact = setting_of(problem)
-    setting = replace(exact, table=_table(problem.readouts, problem.gamma))
+    setting = interpolated_setting(problem)
     span = (low / _MARGIN, high * _MARGIN)
     curves = [("universal", _universal(setting, span))]
     if setting.kernel_total > 0 or setting.mu2_squared > 0:
@@ -121,7 +131,7 @@ def _family(
 ) -> list[list[Solution]]:
     """The stretches of the m-th family inside the range."""
     values2, powers = classes
-    rough = family_of(setting.problem, m)
+    rough = family_of(setting.problem, m, "main")
     x = _refined(setting, rough, span)
     if x.size < 2:
         return []
@@ -148,7 +158,7 @@ def _refined(setting: Setting, rough: Family, span: tuple[float, float]) -> np.n
 def _profiles(setting: Setting, span: tuple[float, float]) -> list[list[Solution]]:
     """The curve of equilibrium profiles inside the range, between points of the rough one."""
     profile = profile_of(setting.problem)
-    rough = family_of(setting.problem, 0)
+    rough = family_of(setting.problem, 0, "main")
     inside = np.nonzero((rough.log_alpha > np.log(span[0])) & (rough.log_alpha < np.log(span[1])))[0]
     if inside.size == 0:
         return []

@@ -1,0 +1,164 @@
+r"""The free entropy as a landscape over one overlap, at fixed α: why a branch wins.
+
+.. math:: F(\mathcal Q) = \max_{\mathcal Q_W(\cdot):\; E v^2\mathcal Q_W(v)^2 = \mathcal Q^2}\;
+          \mathrm{extr}_{q_2, \hat q_2, \hat{\mathcal Q}_W}\; f_\mathrm{RS},
+
+so that its stationary points are the solutions of the saddle-point equations (those that no exchange of
+overlap between readouts improves), its maximum is the equilibrium, and 𝒬 = 0 is the universal branch.  One
+|readout| leaves nothing to maximise; two are scanned; for more, profiles that obey x = v²(A'𝒬 + B g'(𝒬)) with
+a free multiplier A' are the maximisers, and 𝒬 that no such profile has (where units jump) are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..problem import Problem
+from .roots import decreasing_root
+from .saddle import Setting
+from .sketch import interpolated_setting
+from .solver import _as_alpha, profile_of, readout_classes
+from .units import GRID, evaluate_units
+
+__all__ = ["Landscape", "landscape"]
+
+_LOG_COUPLING = (-46.0, 46.0)
+_N_SHARES = 81
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """F over 𝒬 = √E[v²𝒬_W²], and the profile behind each point (|readouts| largest first; None if continuous)."""
+
+    overlap: np.ndarray
+    free_entropy: np.ndarray
+    profile: np.ndarray | None
+
+
+def landscape(problem: Problem, alpha: float, n_points: int = 121) -> Landscape:
+    """The RS potential at α, maximised over everything but the overall overlap; right to about 1e-6.
+
+    Parameters
+    ----------
+    n_points : int
+        Values of 𝒬, denser towards 1, where discrete weights have their narrow maximum.
+    """
+    at = float(_as_alpha(alpha, scalar=True)[0])
+    setting = interpolated_setting(problem)
+    classes = readout_classes(problem)
+    # 𝒬 = 1 itself has infinite conjugates; the last point is as close as any solution that can be seen.
+    overlap = np.sin(0.5 * np.pi * np.linspace(0, 1, n_points)) * (1 - 1e-6)
+    if classes is not None and classes[0].size <= 2:
+        # Where the first class is learnt and the second is not, discrete weights make a sharp peak.
+        aside = np.geomspace(1e-6, 0.1, 16)
+        cusp = np.sqrt(classes[1][0]) * np.concatenate([1 - aside, [1.0], 1 + aside])
+        overlap = np.union1d(overlap, cusp[cusp < overlap[-1]])
+        return _scanned(setting, at, overlap, *classes)
+    return _profiles(setting, at, n_points)
+
+
+def _scanned(
+    setting: Setting, alpha: float, overlap: np.ndarray, values2: np.ndarray, powers: np.ndarray
+) -> Landscape:
+    """One or two classes: at each 𝒬, the best division of it between them."""
+    squares = overlap[:, None] ** 2
+    if values2.size == 1:
+        own = squares[..., None]
+    else:
+        # 𝒬₂² runs over what leaves 𝒬₁² = (𝒬² - w₂𝒬₂²)/w₁ between 0 and 1.
+        low = np.maximum(0.0, (squares - powers[0]) / powers[1])
+        high = np.minimum(1.0, squares / powers[1])
+        second = low + (high - low) * np.sin(0.5 * np.pi * np.linspace(0, 1, _N_SHARES)) ** 2
+        own = np.stack([(squares - powers[1] * second) / powers[0], second], axis=-1)
+    each = np.sqrt(np.clip(own, 0.0, 1.0)) * (1 - 1e-9)
+    shape = each.shape
+    snr = _conjugate(setting, each.reshape(-1))
+    units = evaluate_units(setting.problem.activation, setting.problem.weights, snr)
+    kernel_gap = units.kernel_gap.reshape(shape) @ powers
+    entropy = units.entropy.reshape(shape) @ (powers / values2)
+    tilt = np.repeat(_tilt(setting, overlap), shape[1])
+    f = _potential(setting, alpha, tilt, kernel_gap.ravel(), entropy.ravel()).reshape(shape[:2])
+    best = np.argmax(f, axis=1)
+    rows = np.arange(overlap.size)
+    return Landscape(overlap, f[rows, best], each[rows, best])
+
+
+def _profiles(setting: Setting, alpha: float, n_points: int) -> Landscape:
+    """Many or continuous readouts: profiles of a free multiplier A', the strength B following from α."""
+    profile = profile_of(setting.problem)
+    multiplier = np.geomspace(1e-3, 1e7, n_points)
+
+    def averages(log_coupling: np.ndarray):
+        return profile.averages(multiplier, np.exp(log_coupling), is_rough=True)
+
+    def surplus(log_coupling: np.ndarray) -> np.ndarray:
+        a = averages(log_coupling)
+        tilt = _tilt_of(setting, a.learnt, a.left)
+        return _strength(setting, alpha, tilt, a.kernel_gap, log_coupling) - log_coupling
+
+    low, high = (np.full(n_points, end) for end in _LOG_COUPLING)
+    log_coupling = decreasing_root(surplus, low, high, atol=1e-5)
+    a = profile.averages(multiplier, np.exp(log_coupling))
+    tilt = _tilt_of(setting, a.learnt, a.left)
+    f = _potential(setting, alpha, tilt, a.kernel_gap, a.entropy)
+    overlap = np.sqrt(np.clip(a.learnt / (a.learnt + a.left), 0.0, 1.0))
+    nothing = _potential(setting, alpha, np.zeros(1), np.full(1, setting.kernel_total), np.zeros(1))
+    order = np.argsort(overlap)
+    keep = order[np.concatenate([[True], np.diff(overlap[order]) > 1e-4])]
+    return Landscape(np.append(0.0, overlap[keep]), np.append(nothing, f[keep]), None)
+
+
+def _conjugate(setting: Setting, overlap: np.ndarray) -> np.ndarray:
+    """x with F(x) = 𝒬, by interpolation of ln x in the logarithm of the odds of 𝒬, polished by Newton."""
+    weights = setting.problem.weights
+    channel = weights.channel(GRID[1:])
+    odds = np.log(channel.overlap) - np.log(np.maximum(channel.mmse, 1e-300))
+    use = np.concatenate([[True], np.diff(np.maximum.accumulate(odds)) > 0]) & np.isfinite(odds)
+    goal = np.log(np.maximum(overlap, 1e-12)) - np.log(np.maximum(1 - overlap, 1e-12))
+    u = np.interp(goal, odds[use], np.log(GRID[1:])[use])
+    for _ in range(3):
+        x = np.exp(u)
+        now = weights.channel(x)
+        at = np.log(now.overlap) - np.log(np.maximum(now.mmse, 1e-300))
+        rate = now.overlap_slope * x / np.maximum(now.overlap * now.mmse, 1e-300)
+        u = u + np.clip((goal - at) / np.maximum(rate, 1e-3), -0.5, 0.5)
+    return np.where(overlap < 1e-12, 0.0, np.exp(u))
+
+
+def _tilt(setting: Setting, overlap: np.ndarray) -> np.ndarray:
+    return _tilt_of(setting, overlap**2, 1 - overlap**2)
+
+
+def _tilt_of(setting: Setting, learnt: np.ndarray, left: np.ndarray) -> np.ndarray:
+    """τ = mmse⁻¹(1 - 𝒬²)."""
+    log_odds = np.log(np.maximum(learnt, 1e-290)) - np.log(np.maximum(left, 1e-290))
+    return np.where(learnt > 1e-280, np.exp(setting.table.log_snr_of(log_odds)), 0.0)
+
+
+def _strength(
+    setting: Setting, alpha: float, tilt: np.ndarray, kernel_gap: np.ndarray, log_coupling: np.ndarray
+) -> np.ndarray:
+    """ln of 2αψ_out'/γ at a given B."""
+    hat = setting.gamma * setting.mu2_squared * np.exp(log_coupling)
+    gap = setting.output_gap(setting.table.exact(tilt + hat)[0], kernel_gap)
+    slope = setting.problem.channel.free_entropy_slope(gap, setting.power)
+    return np.log(2 * alpha * np.maximum(slope, 1e-300) / setting.gamma)
+
+
+def _potential(
+    setting: Setting, alpha: float, tilt: np.ndarray, kernel_gap: np.ndarray, entropy: np.ndarray
+) -> np.ndarray:
+    """f with q₂ and its conjugate extremised, given the overlaps of the units."""
+    low, high = (np.full(tilt.shape, end) for end in _LOG_COUPLING)
+    log_coupling = decreasing_root(
+        lambda u: _strength(setting, alpha, tilt, kernel_gap, u) - u, low, high, atol=1e-9
+    )
+    hat = setting.gamma * setting.mu2_squared * np.exp(log_coupling)
+    after = setting.table.exact(tilt + hat)[0]
+    gap = setting.output_gap(after, kernel_gap)
+    matrix = 0.25 * hat * after + setting.table.information_drop(tilt, hat)
+    return (
+        setting.problem.channel.free_entropy(gap, setting.power) + (matrix + setting.gamma * entropy) / alpha
+    )
