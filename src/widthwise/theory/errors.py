@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from ..ingredients.channels import Additive, Channel
-from ..ingredients.channels.quadrature import Integrated, quadrature
+from ..ingredients.channels.integrated import Integrated
+from ..ingredients.channels.quadrature import quadrature
 from ..ingredients.channels.rules import REACH, panels
 from .solution import LearningCurve, Solution
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .base import Channel, positive, set_shift, special
-from .quadrature import Integrated
+from .integrated import Integrated
 from .rules import NORMAL_NODES, NORMAL_WEIGHTS
 
 __all__ = ["Logistic", "Probit", "Sign"]

@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 
 from ..activations import Activation, activation
 from .base import positive, set_shift, special
-from .quadrature import Integrated, LabelRule, refined_labels, require_normalised
+from .integrated import Integrated
+from .label_rules import LabelRule, refined_labels, require_normalised
 
 __all__ = ["Custom", "Nonlinear", "Poisson"]
 

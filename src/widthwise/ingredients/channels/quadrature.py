@@ -1,132 +1,47 @@
-r"""One quadrature for all channels that have no closed form: adaptive in the label y and in the output λ.
+r"""One quadrature for all channels that have no closed form: adaptive in the label y, in λ and in ω.
 
-The labels and the outputs get one grid each, refined until P_out(y | λ) is integrated to 1e-13 in either
+The labels and the outputs λ get one grid each, refined until P_out(y | λ) is integrated to 1e-13 in either
 direction.  Then, for a gap V,
 
 - where √V is not small against the panels in λ, Z = K P is a product of matrices, K the Gaussian
   kernel N(λ; ω, V), and its derivatives in ω are those of the kernel;
 - where it is, P_out is smooth on the scale √V: Z is a Gauss–Hermite average around each ω, and
   ∂Z the average of P_out times its score ∂ ln P_out/∂λ, free of cancellation down to V = 0.  Near
-  breaks of P_out the average is split, and if P_out jumps there ∂Z comes from the kernel again.
+  breaks of P_out it is a product again, on panels that end at the break, and if P_out jumps there ∂Z comes
+  from the kernel.
+
+Panels in ω are halved until the averages over them have converged: ∂² ln Z can vary much faster than Z, as
+for y = λ² + noise, where the sign of λ is settled within a distance V/λ of ω = 0.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from .base import Channel
-from .rules import REACH, hermite_rule, panels, subdivide
-from .tables import GapTable
+from .label_rules import CHUNK, MISSED, refine_labels, require_normalised, require_size
+from .rules import REACH, hermite_rule, legendre_series, panels, subdivide
 
-__all__ = [
-    "Integrated",
-    "LabelRule",
-    "OutputQuadrature",
-    "quadrature",
-    "refined_labels",
-    "require_normalised",
-]
+if TYPE_CHECKING:
+    from .integrated import Integrated
 
-_ATOL = 1e-13  # mass that a panel may miss
-_MOST_NODES = 6000  # in one direction; a table then takes minutes and the matrices a gigabyte
-_PER_SIDE = 3  # panels on each side of a break in an average over u
-_CHUNK = 1_000_000  # elements of one temporary array
+__all__ = ["OutputQuadrature", "quadrature"]
 
+# What the panels in ω may miss, of ψ, ψ', ψ'' and the error, and how often a panel is halved for it.
+_RTOL = np.array([1e-13, 1e-13, 1e-11, 1e-13])
+_MOST_HALVINGS = 12
 
-@dataclass(frozen=True)
-class LabelRule:
-    """Where labels live: single values, or an interval swept by ``label(t)`` with density ``stretch(t)``."""
-
-    values: np.ndarray
-    """The labels themselves, or edges in t to begin with."""
-    label: Callable[[np.ndarray], np.ndarray] | None = None
-    stretch: Callable[[np.ndarray], np.ndarray] | None = None
-
-    def nodes(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        if self.label is None or self.stretch is None:
-            return self.values, np.ones(self.values.size)
-        t, w = panels(edges)
-        return self.label(t), w * self.stretch(t)
-
-
-class Integrated(Channel):
-    """A channel whose functions come from :class:`OutputQuadrature`, through a table in the gap."""
-
-    has_jumps: bool = False
-    """Whether P_out itself, and not only its slope, is discontinuous at the breaks."""
-
-    has_exact_score: bool = True
-    """Whether :meth:`score` is a formula, not a difference."""
-
-    def label_rule(self, low: float, high: float) -> LabelRule:
-        """Labels that matter for outputs between ``low`` and ``high``."""
-        labels = self.labels
-        assert labels is not None
-        return LabelRule(np.array(labels))
-
-    def score(self, labels: np.ndarray, outputs: np.ndarray, step: float) -> np.ndarray:
-        """∂ ln P_out/∂λ; ``step`` is a length on which P_out hardly changes.
-
-        Here by differences of eighth order, which at 1/50 of a resolved panel are right to 1e-11.
-        """
-        total = np.zeros(np.broadcast_shapes(labels.shape, outputs.shape))
-        for k, c in enumerate((4 / 5, -1 / 5, 4 / 105, -1 / 280), start=1):
-            ahead = self.log_likelihood(labels, outputs + k * step)
-            behind = self.log_likelihood(labels, outputs - k * step)
-            with np.errstate(invalid="ignore"):
-                total += c * np.nan_to_num(ahead - behind, nan=0.0, posinf=0.0, neginf=0.0)
-        return total / step
-
-    def predictive(self, omega: ArrayLike, gap: float, power: float) -> tuple[np.ndarray, np.ndarray]:
-        grid = quadrature(self, float(power))
-        z = grid.predictive(np.asarray(omega, dtype=float), gap)
-        return grid.labels, z * grid.label_weights
-
-    def mean(self, outputs: ArrayLike) -> np.ndarray:
-        outputs = np.asarray(outputs, dtype=float)
-        flat = outputs.reshape(-1)
-        if flat.size == 0:
-            return outputs
-        rule = self.label_rule(float(flat.min()), float(flat.max()))
-        y, w = refined_labels(self, rule, flat if flat.size < 64 else np.linspace(flat.min(), flat.max(), 64))
-        result = np.empty(flat.size)
-        size = max(1, _CHUNK // y.size)
-        for i in range(0, flat.size, size):
-            mass = w * np.exp(self.log_likelihood(y, flat[i : i + size, None]))
-            result[i : i + size] = (mass @ y) / mass.sum(axis=1)
-        return result.reshape(outputs.shape)
-
-    def free_entropy_known(self, power: float) -> float:
-        return float(quadrature(self, float(power)).known[0])
-
-    def irreducible_error(self, power: float) -> float:
-        return float(quadrature(self, float(power)).known[1])
-
-    def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
-        values = _table(self, power)(gap)
-        if math.isinf(quadrature(self, power).known[1]):
-            values[3] = math.inf
-        return values
+_ALL = slice(None)
 
 
 @lru_cache(maxsize=64)
 def quadrature(channel: Integrated, power: float) -> OutputQuadrature:
     """The grids for a channel at a power, made once."""
     return OutputQuadrature(channel, power)
-
-
-@lru_cache(maxsize=64)
-def _table(channel: Integrated, power: float) -> GapTable:
-    grid = quadrature(channel, power)
-    # A jump of P_out makes ψ' diverge like V^(-1/2) and ψ'' like V^(-3/2), a kink ψ'' like V^(-1/2).
-    powers = (0, 0, 0, 0) if not grid.breaks.size else (0, 1, 3, 0) if channel.has_jumps else (0, 0, 1, 0)
-    return GapTable(grid.evaluate, power, powers)
 
 
 class OutputQuadrature:
@@ -141,27 +56,29 @@ class OutputQuadrature:
         rule = channel.label_rule(low, high)
         self._is_continuous = rule.label is not None
         label_edges = rule.values
-        _require_size(channel, 16 * edges.size, label_edges.size * (16 if self._is_continuous else 1))
+        require_size(channel, 16 * edges.size, label_edges.size * (16 if self._is_continuous else 1))
         for _ in range(12):
             outputs, _ = panels(edges)
-            label_edges, labels_moved = _refine_labels(channel, rule, label_edges, outputs)
+            label_edges, labels_moved = refine_labels(channel, rule, label_edges, outputs)
             self.labels, self.label_weights = rule.nodes(label_edges)
             edges, outputs_moved = self._refine_outputs(edges)
-            _require_size(channel, edges.size * 16, self.labels.size)
+            require_size(channel, edges.size * 16, self.labels.size)
             if not (labels_moved or outputs_moved):
                 break
         self.edges = edges
         self.narrowest = float(np.min(np.diff(edges)))
         self._trim_labels()
+        outputs, _ = panels(edges)
+        self._seen = outputs, self._density(outputs) > 1e-40
         self._kept: tuple[float, tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
         self.known = self._known()
         self._require_normalised()
 
     # ------------------------------------------------------------------ the grids
 
-    def _density(self, outputs: np.ndarray) -> np.ndarray:
+    def _density(self, outputs: np.ndarray, band: slice = _ALL) -> np.ndarray:
         """P_out on (outputs, labels)."""
-        return np.exp(self.channel.log_likelihood(self.labels, outputs[..., None]))
+        return _without_traces(np.exp(self.channel.log_likelihood(self.labels[band], outputs[..., None])))
 
     def _refine_outputs(self, edges: np.ndarray) -> tuple[np.ndarray, bool]:
         moved = False
@@ -170,17 +87,17 @@ class OutputQuadrature:
         while check.size:
             halves = np.column_stack([check[:, 0], check.mean(axis=1), check[:, 1]])
             missed = np.empty(len(check))
-            size = max(1, _CHUNK // (48 * self.labels.size))
+            size = max(1, CHUNK // (48 * self.labels.size))
             for i in range(0, len(check), size):
                 part = slice(i, i + size)
                 coarse, fine = (self._masses(e[part]) for e in (check, halves))
                 missed[part] = np.abs(coarse - fine) @ self.label_weights
-            good = missed <= _ATOL
+            good = missed <= MISSED
             done.append(check[good][:, 0])
             bad = halves[~good]
             moved |= bool(bad.size)
             check = np.concatenate([bad[:, :2], bad[:, 1:]])
-            _require_size(self.channel, 16 * (sum(map(len, done)) + len(check)), self.labels.size)
+            require_size(self.channel, 16 * (sum(map(len, done)) + len(check)), self.labels.size)
         return np.append(np.sort(np.concatenate(done)), edges[-1]), moved
 
     def _masses(self, edges: np.ndarray) -> np.ndarray:
@@ -227,14 +144,59 @@ class OutputQuadrature:
 
     def evaluate(self, gap: float) -> np.ndarray:
         """ψ, ψ', ψ'' and the mean-square Bayes error at one gap."""
-        total = np.zeros(4)
-        mass = 0.0
-        for omega, weight in self._omega(gap):
-            z, first, second = self._derivatives(omega, gap)
-            values, own = _sums(z, first, second, weight, self.labels, self.label_weights)
-            total += values
-            mass += own
-        return total / mass
+        q = max(self.power - gap, 0.0)
+        if q <= 1e-15 * self.power:
+            values = self._rows(np.array([self.centre]), gap)[:, 0]
+            return values[:4] / values[4]
+        total = np.zeros(5)
+        edges = self._omega_edges(gap)
+        check = np.column_stack([edges[:-1], edges[1:]])
+        for _ in range(_MOST_HALVINGS):
+            values, missed = self._on_panels(check, gap, q)
+            scale = np.abs(total + values.sum(axis=1))
+            good = np.all(missed <= _RTOL[:, None] * scale[:4, None], axis=0)
+            total += values[:, good].sum(axis=1)
+            if good.all():
+                break
+            low, high = check[~good].T
+            middle = 0.5 * (low + high)
+            check = np.stack([low, middle, middle, high], axis=1).reshape(-1, 2)
+        else:
+            total += values[:, ~good].sum(axis=1)
+        return total[:4] / total[4]
+
+    def _on_panels(self, edges: np.ndarray, gap: float, q: float) -> tuple[np.ndarray, np.ndarray]:
+        """Integrals over each panel of ω, of shape (5, panels), and what they miss of the first four."""
+        omega, weight = (x.reshape(-1) for x in panels(edges))
+        weight = weight * np.exp(-0.5 * (omega - self.centre) ** 2 / q) / math.sqrt(2 * math.pi * q)
+        rows = np.concatenate([self._rows(part, gap) for part in self._batches(omega, gap)], axis=1)
+        parts = (rows * weight).reshape(5, len(edges), -1)
+        # Coefficients fall like ρ^-n, and the rule misses those from n = 32 on: the last one squared,
+        # with something to spare.
+        series = np.abs(parts[:4] @ legendre_series().T)
+        largest = np.max(series, axis=2)
+        ratio = np.max(series[..., -2:], axis=2) / np.where(largest > 0, largest, 1.0)
+        return parts.sum(axis=2), largest * ratio**1.75
+
+    def _rows(self, omega: np.ndarray, gap: float) -> np.ndarray:
+        """The integrands of the four functions at each ω, and the mass Z dy, of shape (5, ω)."""
+        band = self._band(omega, gap)
+        make = self._around if self._is_local(gap) else self._by_kernel
+        return _sums(*make(omega, gap, band), self.labels[band], self.label_weights[band])
+
+    def _band(self, omega: np.ndarray, gap: float) -> slice:
+        """Labels that can be seen from some of the ω."""
+        outputs, is_seen = self._seen
+        reach = REACH * math.sqrt(gap)
+        first, last = np.searchsorted(outputs, [omega.min() - reach, omega.max() + reach])
+        found = np.nonzero(is_seen[max(first - 1, 0) : last + 1].any(axis=0))[0]
+        return slice(found[0], found[-1] + 1) if found.size else _ALL
+
+    def _batches(self, omega: np.ndarray, gap: float) -> Iterator[np.ndarray]:
+        size = max(16, CHUNK // (50 * self.labels.size)) if self._is_local(gap) else 4096
+        size = min(size, 64) if self.labels.size > 64 else size
+        for i in range(0, omega.size, size):
+            yield omega[i : i + size]
 
     def predictive(self, omega: np.ndarray, gap: float) -> np.ndarray:
         """Z on (ω, labels); gap 0 gives P_out."""
@@ -242,43 +204,28 @@ class OutputQuadrature:
             return self._density(omega)
         if not self._is_local(gap):
             outputs, w, density = self._on_outputs(gap)
-            kernel = np.exp(-0.5 * (outputs - omega[:, None]) ** 2 / gap)
+            kernel = _without_traces(np.exp(-0.5 * (outputs - omega[:, None]) ** 2 / gap))
             return (kernel * (w / math.sqrt(2 * math.pi * gap))) @ density
-        size = max(1, _CHUNK // (200 * self.labels.size))
+        size = max(1, CHUNK // (200 * self.labels.size))
         return np.concatenate(
-            [self._around(omega[i : i + size], gap, n_derivatives=0)[0] for i in range(0, omega.size, size)]
+            [
+                self._around(omega[i : i + size], gap, _ALL, n_derivatives=0)[0]
+                for i in range(0, omega.size, size)
+            ]
         )
 
     def _is_local(self, gap: float) -> bool:
-        return math.sqrt(gap) < self.narrowest / 5
+        return math.sqrt(gap) < self.narrowest / 10
 
-    def _omega(self, gap: float):
-        """Batches of nodes in ω with weights N(ω; centre, r - V) dω."""
-        q = max(self.power - gap, 0.0)
-        if q <= 1e-15 * self.power:
-            yield np.array([self.centre]), np.ones(1)
-            return
-        root_q, root_v = math.sqrt(q), math.sqrt(gap)
+    def _omega_edges(self, gap: float) -> np.ndarray:
+        """Panels in ω to begin with."""
+        root_q, root_v = math.sqrt(max(self.power - gap, 0.0)), math.sqrt(gap)
         low, high = self.centre - REACH * root_q, self.centre + REACH * root_q
-        if self._is_local(gap):
-            edges = np.clip(self.edges, low, high)
-            near = np.array([0.0, 0.8, 1.8, 3, 4.5, 6.5, 9, 13])
-            near = np.concatenate([-near[:0:-1], near]) * root_v
-            edges = np.unique(np.concatenate([edges, *(np.clip(b + near, low, high) for b in self.breaks)]))
-        else:
-            width = min(max(2.5 * root_v, self.narrowest), 1.2 * root_q)
-            edges = subdivide(np.array([low, high]), width)
-        omega, weight = panels(edges)
-        weight = weight * np.exp(-0.5 * (omega - self.centre) ** 2 / q) / math.sqrt(2 * math.pi * q)
-        size = max(16, _CHUNK // (50 * self.labels.size)) if self._is_local(gap) else 4096
-        for i in range(0, omega.size, size):
-            yield omega[i : i + size], weight[i : i + size]
-
-    def _derivatives(self, omega: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Z, ∂Z and ∂²Z in ω, on (ω, labels)."""
         if not self._is_local(gap):
-            return self._by_kernel(omega, gap)
-        return self._around(omega, gap)
+            return subdivide(np.array([low, high]), min(max(3 * root_v, self.narrowest), 1.5 * root_q))
+        steps = np.array([-13, -9, -6, -3.5, -1.5, 0, 1.5, 3.5, 6, 9, 13]) * root_v
+        near = [b + steps for b in self.breaks]
+        return np.unique(np.clip(np.concatenate([self.edges, *near]), low, high))
 
     def _on_outputs(self, gap: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Nodes, weights and P_out for a kernel of variance V; kept, as calls at one V follow each other."""
@@ -287,10 +234,16 @@ class OutputQuadrature:
             self._kept = gap, (outputs, w, self._density(outputs))
         return self._kept[1]
 
-    def _by_kernel(self, omega: np.ndarray, gap: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _by_kernel(
+        self, omega: np.ndarray, gap: float, band: slice
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Z, ∂Z and ∂²Z in ω, on (ω, labels of the band)."""
         outputs, w, density = self._on_outputs(gap)
+        reach = REACH * math.sqrt(gap)
+        near = slice(*np.searchsorted(outputs, [omega.min() - reach, omega.max() + reach]))
+        outputs, w, density = outputs[near], w[near], density[near, band]
         u = (outputs - omega[:, None]) / math.sqrt(gap)
-        kernel = w * np.exp(-0.5 * u**2) / math.sqrt(2 * math.pi * gap)
+        kernel = w * _without_traces(np.exp(-0.5 * u**2)) / math.sqrt(2 * math.pi * gap)
         return (
             kernel @ density,
             (kernel * u) @ density / math.sqrt(gap),
@@ -298,123 +251,60 @@ class OutputQuadrature:
         )
 
     def _around(
-        self, omega: np.ndarray, gap: float, n_derivatives: int = 2
+        self, omega: np.ndarray, gap: float, band: slice, n_derivatives: int = 2
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same where P_out is smooth on the scale √V but for its breaks."""
         root = math.sqrt(gap)
-        # Resolved panels of width w hold frequencies up to 16/w; this many nodes average them to 1e-14.
-        n = 9 + math.ceil(80 * root / self.narrowest)
-        u, w = (np.broadcast_to(x, (omega.size, n)) for x in hermite_rule(n))
-        if not self.breaks.size:
-            return self._average(omega, gap, u, w, n_derivatives)
-        is_near = np.min(np.abs(self.breaks - omega[:, None]), axis=1) < REACH * root
-        result = np.empty((3, omega.size, self.labels.size))
-        if np.any(~is_near):
-            far = ~is_near
-            result[:, far] = self._average(omega[far], gap, u[far], w[far], n_derivatives)
-        if np.any(is_near):
-            u, w = self._split_rule(omega[is_near], root)
-            result[:, is_near] = self._average(omega[is_near], gap, u, w, n_derivatives)
+        result = np.empty((3, omega.size, self.labels[band].size))
+        nearest = np.full(omega.size, -1)
+        if self.breaks.size:
+            distance = np.abs(self.breaks - omega[:, None])
+            nearest = np.where(distance.min(axis=1) < REACH * root, np.argmin(distance, axis=1), -1)
+        for i in np.unique(nearest):
+            own = nearest == i
+            if i < 0:
+                # Panels of width w hold frequencies up to 16/w; so many nodes average them to 1e-14.
+                u, w = hermite_rule(9 + math.ceil(80 * root / self.narrowest))
+                outputs = omega[own, None] + root * u
+            else:
+                ends = self.breaks[i] + 2 * REACH * root * np.array([-1.0, 1.0])
+                inside = self.breaks[(self.breaks > ends[0]) & (self.breaks < ends[1])]
+                outputs, weight = panels(subdivide(np.sort(np.append(ends, inside)), 4 * root))
+                u = (outputs - omega[own, None]) / root
+                w = weight * _without_traces(np.exp(-0.5 * u**2)) / (math.sqrt(2 * math.pi) * root)
+            result[:, own] = self._average(outputs, gap, u, w, band, n_derivatives)
         return result[0], result[1], result[2]
 
-    def _split_rule(self, omega: np.ndarray, root: float) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes and weights for a standard Gaussian u, split where ω + u√V meets a break."""
-        cuts = np.clip((self.breaks - omega[:, None]) / root, -REACH, REACH)
-        ends = np.full((omega.size, 1), REACH)
-        cuts = np.concatenate([-ends, cuts, ends], axis=1)
-        share = np.arange(_PER_SIDE) / _PER_SIDE
-        edges = cuts[:, :-1, None] + share * np.diff(cuts, axis=1)[..., None]
-        u, w = panels(np.concatenate([edges.reshape(omega.size, -1), ends], axis=1))
-        return u, w * np.exp(-0.5 * u**2) / math.sqrt(2 * math.pi)
-
-    def _average(self, omega, gap, u, w, n_derivatives) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        root = math.sqrt(gap)
-        outputs = omega[:, None] + root * u
-        mass = w[..., None] * self._density(outputs)
-        z = mass.sum(axis=1)
+    def _average(self, outputs, gap, u, w, band, n_derivatives) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Averages over u from P_out at outputs ω + u√V, which all ω share if ``outputs`` has one axis."""
+        root, channel = math.sqrt(gap), self.channel
+        density = self._density(outputs, band)
+        z = w @ density
         if n_derivatives == 0:
             return z, z, z
-        channel = self.channel
-        by_kernel = channel.has_jumps and self.breaks.size > 0
-        if by_kernel or (not channel.has_exact_score and root > 0.01 * self.narrowest):
-            first = np.einsum("ij,ijk->ik", u, mass) / root
-            return z, first, np.einsum("ij,ijk->ik", u**2 - 1, mass) / gap
-        mass *= channel.score(self.labels, outputs[..., None], 0.02 * self.narrowest)
-        return z, mass.sum(axis=1), np.einsum("ij,ijk->ik", u, mass) / root
+        is_by_kernel = channel.has_jumps and self.breaks.size > 0
+        if is_by_kernel or (not channel.has_exact_score and root > 0.01 * self.narrowest):
+            return z, (w * u) @ density / root, (w * (u**2 - 1)) @ density / gap
+        density = density * channel.score(self.labels[band], outputs[..., None], 0.02 * self.narrowest)
+        return z, w @ density, (w * u) @ density / root
 
 
-def _sums(z, first, second, weight, labels, label_weights) -> tuple[np.ndarray, float]:
-    """ψ, ψ', ψ'' and E Var(y | ω) from Z and its derivatives, and the mass they hold."""
-    is_seen = z > 1e-250  # below, ratios lose their digits and nothing is left to integrate
-    mass = weight[:, None] * np.where(is_seen, z, 0.0) * label_weights
+def _without_traces(x: np.ndarray) -> np.ndarray:
+    """``x`` without what is too small to matter, for processors are slow at products of such numbers."""
+    x[x < 1e-150] = 0.0
+    return x
+
+
+def _sums(
+    z: np.ndarray, first: np.ndarray, second: np.ndarray, labels: np.ndarray, label_weights: np.ndarray
+) -> np.ndarray:
+    """∫dy of Z ln Z, ½Z(∂ ln Z)², ½Z(∂² ln Z)², Z(y - <y>)² and Z at each ω, from Z and its derivatives."""
+    is_seen = z > 1e-130  # below, ratios lose their digits and nothing is left to integrate
+    mass = np.where(is_seen, z, 0.0) * label_weights
     safe = np.where(is_seen, z, 1.0)
     slope = np.where(is_seen, first, 0.0) / safe
     bend = np.where(is_seen, second, 0.0) / safe - slope**2
-    row = z @ label_weights
-    mean = (z @ (label_weights * labels)) / np.where(row > 0, row, 1.0)
-    spread = (labels - mean[:, None]) ** 2
-    values = np.array(
-        [np.vdot(mass, x) for x in (np.log(safe), 0.5 * slope**2, 0.5 * bend**2, spread)], dtype=float
-    )
-    return values, float(mass.sum())
-
-
-def require_normalised(channel: Channel, outputs: np.ndarray, masses: np.ndarray) -> None:
-    """Refuse a likelihood whose labels do not have total probability 1 at some output."""
-    off = np.abs(masses - 1)
-    worst = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
-    if not off[worst] < 1e-8:
-        raise ValueError(
-            f"{channel!r} does not normalise: the labels have total probability {masses[worst]:.10g} at "
-            f"output {outputs[worst]:.4g}, off by {masses[worst] - 1:.3g}; divide the likelihood by it, or "
-            "correct labels or support"
-        )
-
-
-def refined_labels(
-    channel: Integrated, rule: LabelRule, outputs: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    edges, _ = _refine_labels(channel, rule, rule.values, outputs)
-    return rule.nodes(edges)
-
-
-def _refine_labels(
-    channel: Integrated, rule: LabelRule, edges: np.ndarray, outputs: np.ndarray
-) -> tuple[np.ndarray, bool]:
-    """Edges in t between which P_out(y | λ) is integrated to 1e-13 for each of the outputs."""
-    if rule.label is None or rule.stretch is None:
-        return edges, False
-    label, stretch = rule.label, rule.stretch
-
-    def masses(e: np.ndarray) -> np.ndarray:
-        t, w = panels(e)
-        p = np.exp(channel.log_likelihood(label(t)[..., None], outputs))
-        return np.einsum("ij,ijk->ik", w * stretch(t), p)
-
-    moved = False
-    check = np.column_stack([edges[:-1], edges[1:]])
-    done = []
-    size = max(1, _CHUNK // (32 * outputs.size))
-    while check.size:
-        halves = np.column_stack([check[:, 0], check.mean(axis=1), check[:, 1]])
-        missed = np.concatenate(
-            [
-                np.max(np.abs(masses(check[i : i + size]) - masses(halves[i : i + size])), axis=1)
-                for i in range(0, len(check), size)
-            ]
-        )
-        good = (missed <= _ATOL) | (np.diff(check, axis=1)[:, 0] < 1e-9)
-        done.append(check[good][:, 0])
-        bad = halves[~good]
-        moved |= bool(bad.size)
-        check = np.concatenate([bad[:, :2], bad[:, 1:]])
-        _require_size(channel, outputs.size, 16 * (sum(map(len, done)) + len(check)))
-    return np.append(np.sort(np.concatenate(done)), edges[-1]), moved
-
-
-def _require_size(channel: Integrated, n_outputs: int, n_labels: int) -> None:
-    if max(n_outputs, n_labels) > _MOST_NODES:
-        raise ValueError(
-            f"{channel!r} would need a grid of {n_outputs} outputs by {n_labels} labels (at most "
-            f"{_MOST_NODES} each): its likelihood varies on too fine a scale, or is not smooth; raise "
-            "the noise, or name the values of the output where it is not smooth as breaks"
-        )
+    row = mass.sum(axis=1)
+    mean = (mass @ labels) / np.where(row > 0, row, 1.0)
+    values = (np.log(safe), 0.5 * slope**2, 0.5 * bend**2, (labels - mean[:, None]) ** 2)
+    return np.stack([*(np.einsum("ij,ij->i", mass, x) for x in values), row])

@@ -6,7 +6,15 @@ from functools import lru_cache
 
 import numpy as np
 
-__all__ = ["NORMAL_NODES", "NORMAL_WEIGHTS", "REACH", "hermite_rule", "panels", "subdivide"]
+__all__ = [
+    "NORMAL_NODES",
+    "NORMAL_WEIGHTS",
+    "REACH",
+    "hermite_rule",
+    "legendre_series",
+    "panels",
+    "subdivide",
+]
 
 REACH = 9.0
 """Standard deviations at which Gaussian averages are cut: the mass beyond is 2e-19."""
@@ -37,6 +45,13 @@ def panels(edges: np.ndarray, n: int = 16) -> tuple[np.ndarray, np.ndarray]:
     middle = 0.5 * (edges[..., 1:] + edges[..., :-1])[..., None]
     shape = (*edges.shape[:-1], -1)
     return (middle + half * x).reshape(shape), (half * w).reshape(shape)
+
+
+@lru_cache(maxsize=8)
+def legendre_series(n: int = 16) -> np.ndarray:
+    """Matrix from weighted values, at the nodes of a panel, to half its width times Legendre coefficients."""
+    x, _ = _legendre(n)
+    return (np.polynomial.legendre.legvander(x, n - 1) * (np.arange(n) + 0.5)).T
 
 
 def subdivide(edges: np.ndarray, width: float) -> np.ndarray:

@@ -1,28 +1,29 @@
 """Functions of the gap that are costly to evaluate, as piecewise Chebyshev series built where they are asked.
 
-Panels are quarter-decades and the like: [4ᵏ, 4ᵏ⁺¹] times a reference gap, in ln gap.  Once the functions
-hardly change from one panel to the next, one last panel in √gap reaches down to 0: likelihoods that
-are smooth in λ give functions smooth in the gap; kinks and jumps give functions smooth in its root, up to
-a known power of it.
+Panels are [4ᵏ, 4ᵏ⁺¹] times a reference gap, in ln gap.  Once the functions hardly change from one panel
+to the next, one last panel in √gap reaches down to 0: likelihoods that are smooth in λ give functions
+smooth in the gap; kinks and jumps give functions smooth in its root, up to a known power of it.  If the
+reference is the power r, the largest gap there is, the uppermost panel is in √q, q = r - gap: labels that
+do not tell the sign of λ teach little before q is finite, and much soon after.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 
 __all__ = ["GapTable"]
 
-_ORDER = 16
-# Size of the last coefficients; what they miss is smaller by the rate of decay, 9 or more.  The third
+_ORDER, _TOP_ORDER = 16, 24
+# Size of the last coefficients; what they miss is smaller by the rate of decay, 5 or more.  The third
 # function is a curvature, for Newton's method and stability: more digits would only cost panels.
-_RTOL = np.array([2e-12, 2e-12, 1e-9, 2e-12])
+_RTOL = np.array([1e-11, 1e-11, 2e-8, 1e-11])
 _DEEPEST = 5
-_NODES = np.cos(math.pi * (np.arange(_ORDER) + 0.5) / _ORDER)
-_TO_COEFFICIENTS = np.cos(math.pi * np.outer(np.arange(_ORDER), np.arange(_ORDER) + 0.5) / _ORDER)
-_TO_COEFFICIENTS *= np.where(np.arange(_ORDER) == 0, 1.0, 2.0)[:, None] / _ORDER
+
+Panel = tuple[float, float, np.ndarray]
 
 
 class GapTable:
@@ -33,11 +34,14 @@ class GapTable:
         evaluate: Callable[[float], np.ndarray],
         reference: float,
         powers: tuple[int, int, int, int] = (0, 0, 0, 0),
+        *,
+        is_largest: bool = False,
     ) -> None:
         """``powers`` of 1/√gap with which the functions diverge at 0; the table is of what is left."""
         self._raw, self._reference, self._powers = evaluate, reference, np.array(powers)
+        self._has_top = is_largest
         self._size = np.zeros(4)
-        self._panels: dict[int, list[tuple[float, float, np.ndarray]]] = {}
+        self._panels: dict[int, list[Panel]] = {}
         self._last: tuple[float, np.ndarray] | None = None
 
     def __call__(self, gap: np.ndarray) -> np.ndarray:
@@ -58,6 +62,9 @@ class GapTable:
     def _evaluate(self, gap: float) -> np.ndarray:
         return self._raw(gap) * math.sqrt(gap) ** self._powers
 
+    def _is_top(self, level: int) -> bool:
+        return self._has_top and level == -1
+
     def _on_level(self, level: int, gap: np.ndarray) -> np.ndarray:
         if self._last is not None and np.all(gap <= self._last[0]):
             return _series(self._last[1], 2 * np.sqrt(gap / self._last[0]) - 1)
@@ -65,7 +72,7 @@ class GapTable:
             self._build(level)
             if self._last is not None and np.all(gap <= self._last[0]):
                 return self._on_level(level, gap)
-        x = np.log(gap)
+        x = np.sqrt(np.maximum(self._reference - gap, 0.0)) if self._is_top(level) else np.log(gap)
         parts = self._panels[level]
         # Which part each gap falls in; ends of the level are open, for rounding may carry a gap past them.
         part = np.searchsorted([high for _, high, _ in parts[:-1]], x)
@@ -77,8 +84,16 @@ class GapTable:
         return result
 
     def _build(self, level: int) -> None:
+        if self._is_top(level):
+            reference = self._reference
+
+            def at(x: float) -> np.ndarray:
+                return self._evaluate(reference - x * x)
+
+            self._panels[level] = _fit(at, 0.0, math.sqrt(0.75 * reference), _TOP_ORDER)
+            return
         low = math.log(self._reference) + level * math.log(4)
-        self._panels[level] = self._fit(low, low + math.log(4), 0)
+        self._panels[level] = _fit(lambda x: self._evaluate(math.exp(x)), low, low + math.log(4), _ORDER)
         first, last = (self._panels[level][i][2] for i in (0, -1))
         below, above = _series(first, np.array([-1.0]))[:, 0], _series(last, np.array([1.0]))[:, 0]
         self._size = np.maximum(self._size, np.abs(above))
@@ -86,18 +101,36 @@ class GapTable:
             self._try_last(math.exp(low))
 
     def _try_last(self, top: float) -> None:
-        samples = np.array([self._evaluate(top * (0.5 * (1 + x)) ** 2) for x in _NODES])
-        coefficients = _TO_COEFFICIENTS @ samples
+        nodes, to_coefficients = _chebyshev(_ORDER)
+        samples = np.array([self._evaluate(top * (0.5 * (1 + x)) ** 2) for x in nodes])
+        coefficients = to_coefficients @ samples
         if _is_resolved(coefficients):
             self._last = top, coefficients
 
-    def _fit(self, low: float, high: float, depth: int) -> list[tuple[float, float, np.ndarray]]:
-        x = 0.5 * (low + high) + 0.5 * (high - low) * _NODES
-        coefficients = _TO_COEFFICIENTS @ np.array([self._evaluate(math.exp(u)) for u in x])
-        if depth == _DEEPEST or _is_resolved(coefficients):
-            return [(low, high, coefficients)]
-        middle = 0.5 * (low + high)
-        return self._fit(low, middle, depth + 1) + self._fit(middle, high, depth + 1)
+
+def _fit(
+    function: Callable[[float], np.ndarray], low: float, high: float, order: int, depth: int = 0
+) -> list[Panel]:
+    """Panels between low and high, halved until each is resolved."""
+    nodes, to_coefficients = _chebyshev(order)
+    x = 0.5 * (low + high) + 0.5 * (high - low) * nodes
+    coefficients = to_coefficients @ np.array([function(float(u)) for u in x])
+    if depth == _DEEPEST or _is_resolved(coefficients):
+        return [(low, high, coefficients)]
+    middle = 0.5 * (low + high)
+    return [
+        *_fit(function, low, middle, order, depth + 1),
+        *_fit(function, middle, high, order, depth + 1),
+    ]
+
+
+@lru_cache(maxsize=4)
+def _chebyshev(order: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes, and the matrix from values there to coefficients."""
+    j = np.arange(order)
+    angle = math.pi * (j + 0.5) / order
+    matrix = np.cos(np.outer(j, angle)) * np.where(j == 0, 1.0, 2.0)[:, None] / order
+    return np.cos(angle), matrix
 
 
 def _series(coefficients: np.ndarray, x: np.ndarray) -> np.ndarray:

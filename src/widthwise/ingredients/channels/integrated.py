@@ -1,0 +1,84 @@
+"""Channels whose functions come from the quadrature, through a table in the gap."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base import Channel
+from .label_rules import CHUNK, LabelRule, refined_labels
+from .quadrature import quadrature
+from .tables import GapTable
+
+__all__ = ["Integrated"]
+
+
+class Integrated(Channel):
+    """A channel whose functions come from :class:`OutputQuadrature`, through a table in the gap."""
+
+    has_jumps: bool = False
+    """Whether P_out itself, and not only its slope, is discontinuous at the breaks."""
+
+    has_exact_score: bool = True
+    """Whether :meth:`score` is a formula, not a difference."""
+
+    def label_rule(self, low: float, high: float) -> LabelRule:
+        """Labels that matter for outputs between ``low`` and ``high``."""
+        labels = self.labels
+        assert labels is not None
+        return LabelRule(np.array(labels))
+
+    def score(self, labels: np.ndarray, outputs: np.ndarray, step: float) -> np.ndarray:
+        """∂ ln P_out/∂λ; ``step`` is a length on which P_out hardly changes.
+
+        Here by differences of eighth order, which at 1/50 of a resolved panel are right to 1e-11.
+        """
+        total = np.zeros(np.broadcast_shapes(labels.shape, outputs.shape))
+        for k, c in enumerate((4 / 5, -1 / 5, 4 / 105, -1 / 280), start=1):
+            ahead = self.log_likelihood(labels, outputs + k * step)
+            behind = self.log_likelihood(labels, outputs - k * step)
+            with np.errstate(invalid="ignore"):
+                total += c * np.nan_to_num(ahead - behind, nan=0.0, posinf=0.0, neginf=0.0)
+        return total / step
+
+    def predictive(self, omega: ArrayLike, gap: float, power: float) -> tuple[np.ndarray, np.ndarray]:
+        grid = quadrature(self, float(power))
+        z = grid.predictive(np.asarray(omega, dtype=float), gap)
+        return grid.labels, z * grid.label_weights
+
+    def mean(self, outputs: ArrayLike) -> np.ndarray:
+        outputs = np.asarray(outputs, dtype=float)
+        flat = outputs.reshape(-1)
+        if flat.size == 0:
+            return outputs
+        rule = self.label_rule(float(flat.min()), float(flat.max()))
+        y, w = refined_labels(self, rule, flat if flat.size < 64 else np.linspace(flat.min(), flat.max(), 64))
+        result = np.empty(flat.size)
+        size = max(1, CHUNK // y.size)
+        for i in range(0, flat.size, size):
+            mass = w * np.exp(self.log_likelihood(y, flat[i : i + size, None]))
+            result[i : i + size] = (mass @ y) / mass.sum(axis=1)
+        return result.reshape(outputs.shape)
+
+    def free_entropy_known(self, power: float) -> float:
+        return float(quadrature(self, float(power)).known[0])
+
+    def irreducible_error(self, power: float) -> float:
+        return float(quadrature(self, float(power)).known[1])
+
+    def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
+        values = _table(self, power)(gap)
+        if math.isinf(quadrature(self, power).known[1]):
+            values[3] = math.inf
+        return values
+
+
+@lru_cache(maxsize=64)
+def _table(channel: Integrated, power: float) -> GapTable:
+    grid = quadrature(channel, power)
+    # A jump of P_out makes ψ' diverge like V^(-1/2) and ψ'' like V^(-3/2), a kink ψ'' like V^(-1/2).
+    powers = (0, 0, 0, 0) if not grid.breaks.size else (0, 1, 3, 0) if channel.has_jumps else (0, 0, 1, 0)
+    return GapTable(grid.evaluate, power, powers, is_largest=True)

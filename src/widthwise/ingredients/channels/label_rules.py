@@ -1,0 +1,105 @@
+"""Where labels live, and the nodes in y between which a likelihood P_out(y | λ) is resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .base import Channel
+from .rules import panels
+
+__all__ = [
+    "CHUNK",
+    "LabelRule",
+    "MISSED",
+    "refine_labels",
+    "refined_labels",
+    "require_normalised",
+    "require_size",
+]
+
+MISSED = 1e-13
+"""Mass that a panel may miss."""
+
+CHUNK = 1_000_000
+"""Elements of one temporary array."""
+
+_MOST_NODES = 6000  # in one direction; a table then takes minutes and the matrices a gigabyte
+
+
+@dataclass(frozen=True)
+class LabelRule:
+    """Where labels live: single values, or an interval swept by ``label(t)`` with density ``stretch(t)``."""
+
+    values: np.ndarray
+    """The labels themselves, or edges in t to begin with."""
+    label: Callable[[np.ndarray], np.ndarray] | None = None
+    stretch: Callable[[np.ndarray], np.ndarray] | None = None
+
+    def nodes(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.label is None or self.stretch is None:
+            return self.values, np.ones(self.values.size)
+        t, w = panels(edges)
+        return self.label(t), w * self.stretch(t)
+
+
+def require_normalised(channel: Channel, outputs: np.ndarray, masses: np.ndarray) -> None:
+    """Refuse a likelihood whose labels do not have total probability 1 at some output."""
+    off = np.abs(masses - 1)
+    worst = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
+    if not off[worst] < 1e-8:
+        raise ValueError(
+            f"{channel!r} does not normalise: the labels have total probability {masses[worst]:.10g} at "
+            f"output {outputs[worst]:.4g}, off by {masses[worst] - 1:.3g}; divide the likelihood by it, or "
+            "correct labels or support"
+        )
+
+
+def refined_labels(channel: Channel, rule: LabelRule, outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    edges, _ = refine_labels(channel, rule, rule.values, outputs)
+    return rule.nodes(edges)
+
+
+def refine_labels(
+    channel: Channel, rule: LabelRule, edges: np.ndarray, outputs: np.ndarray
+) -> tuple[np.ndarray, bool]:
+    """Edges in t between which P_out(y | λ) is integrated to 1e-13 for each of the outputs."""
+    if rule.label is None or rule.stretch is None:
+        return edges, False
+    label, stretch = rule.label, rule.stretch
+
+    def masses(e: np.ndarray) -> np.ndarray:
+        t, w = panels(e)
+        p = np.exp(channel.log_likelihood(label(t)[..., None], outputs))
+        return np.einsum("ij,ijk->ik", w * stretch(t), p)
+
+    moved = False
+    check = np.column_stack([edges[:-1], edges[1:]])
+    done = []
+    size = max(1, CHUNK // (32 * outputs.size))
+    while check.size:
+        halves = np.column_stack([check[:, 0], check.mean(axis=1), check[:, 1]])
+        missed = np.concatenate(
+            [
+                np.max(np.abs(masses(check[i : i + size]) - masses(halves[i : i + size])), axis=1)
+                for i in range(0, len(check), size)
+            ]
+        )
+        good = (missed <= MISSED) | (np.diff(check, axis=1)[:, 0] < 1e-9)
+        done.append(check[good][:, 0])
+        bad = halves[~good]
+        moved |= bool(bad.size)
+        check = np.concatenate([bad[:, :2], bad[:, 1:]])
+        require_size(channel, outputs.size, 16 * (sum(map(len, done)) + len(check)))
+    return np.append(np.sort(np.concatenate(done)), edges[-1]), moved
+
+
+def require_size(channel: Channel, n_outputs: int, n_labels: int) -> None:
+    if max(n_outputs, n_labels) > _MOST_NODES:
+        raise ValueError(
+            f"{channel!r} would need a grid of {n_outputs} outputs by {n_labels} labels (at most "
+            f"{_MOST_NODES} each): its likelihood varies on too fine a scale, or is not smooth; raise "
+            "the noise, or name the values of the output where it is not smooth as breaks"
+        )
