@@ -23,7 +23,8 @@ import numpy as np
 from ..ingredients.channels import Additive, Channel
 from ..ingredients.channels.integrated import Integrated
 from ..ingredients.channels.quadrature import quadrature
-from ..ingredients.channels.rules import REACH, panels
+from ..ingredients.channels.rules import REACH, panels, subdivide
+from .label_laws import LabelLaws
 from .solution import LearningCurve, Solution
 
 __all__ = ["KINDS", "MEASURES", "channel_error", "error"]
@@ -125,21 +126,26 @@ class _Field:
             return cls(channel, power, channel.centre, q, 1.0, gap)
         return cls(channel, power, channel.centre, power, q / power, gap * (1 + q / power))
 
-    def rule(self, special: Sequence[float] = ()) -> tuple[np.ndarray, np.ndarray]:
-        """Nodes and weights of the field, with panels that narrow towards special points."""
+    def rule(self, cuts: Sequence[float] = (), kinks: Sequence[float] = ()) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes and weights of the field; panels end at the cuts, and narrow to the scale √V at kinks."""
         if self.variance <= 1e-15 * self.power:
             return np.array([self.centre]), np.ones(1)
         root = math.sqrt(self.variance)
         low, high = self.centre - REACH * root, self.centre + REACH * root
-        edges: list[np.ndarray] = [np.linspace(low, high, 19)]
+        edges = np.array([low, high])
+        width = math.sqrt(self.gap)
         if isinstance(self.channel, Integrated):
-            edges.append(quadrature(self.channel, self.power).edges)
-        steps = math.sqrt(self.gap) * 0.7 * 1.6 ** np.arange(60)
+            # Its law of the labels is resolved on these, but for breaks, whatever the gap.
+            edges = np.concatenate([edges, quadrature(self.channel, self.power).edges])
+            kinks = (*kinks, *self.channel.breaks)
+        elif not self.channel.is_additive:
+            kinks = (*kinks, 0.0)
+            width = math.sqrt(self.gap + getattr(self.channel, "noise", 0.0))
+        steps = width * np.cumsum(1.6 ** np.arange(60))
         steps = np.concatenate([[0.0], steps[steps < high - low]])
-        for point in (*special, *self.channel.breaks):
-            edges += [point + steps, point - steps]
-        joined = np.unique(np.clip(np.concatenate(edges), low, high))
-        x, w = panels(joined)
+        graded = [k + side * steps for k in kinks for side in (-1, 1)]
+        edges = np.unique(np.clip(np.concatenate([edges, cuts, *graded]), low, high))
+        x, w = panels(subdivide(edges, 1.6 * root))
         w = w * np.exp(-0.5 * (x - self.centre) ** 2 / self.variance)
         return x, w / w.sum()
 
@@ -159,7 +165,7 @@ def _decision_error(
         return decide(labels, p)
 
     x, w = field.rule()
-    turns = _turning_points(decision, x)
+    turns = _turning_points(decision, x, 42 if kind == "gibbs" else 24)
     if turns:
         x, w = field.rule(turns)
     labels, p = field.law(x)
@@ -172,14 +178,19 @@ def _decision_error(
     return float(w @ np.sum(p * np.abs(labels - labels[chosen][:, None]), axis=1))
 
 
-def _turning_points(decision: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> list[float]:
-    """Where the decision changes, by halving between neighbouring nodes."""
+def _turning_points(
+    decision: Callable[[np.ndarray], np.ndarray], x: np.ndarray, n_halvings: int
+) -> list[float]:
+    """Where the decision changes, by halving between neighbouring nodes.
+
+    A Bayes decision is best, so that its error is of second order in where it turns.
+    """
     found = decision(x)
     at = np.nonzero(np.diff(found))[0]
     if at.size == 0:
         return []
     low, high, left = x[at], x[at + 1], found[at]
-    for _ in range(42):
+    for _ in range(n_halvings):
         middle = 0.5 * (low + high)
         same = decision(middle) == left
         low, high = np.where(same, middle, low), np.where(same, high, middle)
@@ -201,7 +212,7 @@ def _gibbs_cross_entropy(channel: Channel, gap: float, power: float) -> float:
         y, p = channel.predictive(np.zeros(1), 2 * gap, power)
         return -float(np.sum(p * channel.log_likelihood(y, 0.0)))
     field = _Field.of(channel, gap, power, "gibbs")
-    x, w = field.rule((0.0,))
+    x, w = field.rule()
     labels, p = field.law(x)
     with np.errstate(invalid="ignore"):
         terms = np.where(p > 0, p * channel.log_likelihood(labels, x[:, None]), 0.0)
@@ -214,76 +225,9 @@ def _absolute_error(channel: Channel, gap: float, power: float, kind: str) -> fl
     field = _Field.of(channel, gap, power, kind)
     x, w = field.rule()
     labels, p = field.law(x)
-    medians = (
-        _Panelled(labels, p).quantile()
-        if kind == "bayes"
-        else _Panelled(*channel.predictive(x, 0.0, power)).quantile()
-    )
-    return float(w @ _Panelled(labels, p).absolute(medians))
-
-
-class _Panelled:
-    """Laws on labels given at Gauss–Legendre nodes, 16 to a panel, as polynomials on each panel."""
-
-    def __init__(self, labels: np.ndarray, p: np.ndarray) -> None:
-        self.n, size = p.shape[0], 16
-        x, weight = np.polynomial.legendre.leggauss(size)
-        to_series = (np.polynomial.legendre.legvander(x, size - 1) * weight[:, None]).T
-        to_series *= (np.arange(size) + 0.5)[:, None]
-        density = p.reshape(self.n, -1, size) / weight
-        y = labels.reshape(-1, size)
-        self._label = y @ to_series.T
-        # Antiderivatives that vanish at the left end of each panel.
-        self._mass, self._moment = (
-            np.polynomial.legendre.legint(np.moveaxis(f @ to_series.T, -1, 0), lbnd=-1)
-            for f in (density, density * y)
-        )
-        self._masses, self._moments = (
-            p.reshape(self.n, -1, size).sum(axis=2),
-            (p * labels).reshape(self.n, -1, size).sum(axis=2),
-        )
-
-    def quantile(self) -> np.ndarray:
-        """The median of each law."""
-        panel, x, _ = self._at_half()
-        return np.array(
-            [np.polynomial.legendre.legval(a, self._label[k]) for a, k in zip(x, panel, strict=True)]
-        )
-
-    def _at_half(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        goal = 0.5 * self._masses.sum(axis=1)
-        total = np.cumsum(self._masses, axis=1)
-        panel = np.argmax(total >= goal[:, None], axis=1)
-        rows = np.arange(self.n)
-        before = total[rows, panel] - self._masses[rows, panel]
-        own = self._mass[:, rows, panel]
-        low, high = -np.ones(self.n), np.ones(self.n)
-        for _ in range(52):
-            middle = 0.5 * (low + high)
-            below = before + np.polynomial.legendre.legval(middle, own, tensor=False) < goal
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        return panel, 0.5 * (low + high), before
-
-    def absolute(self, points: np.ndarray) -> np.ndarray:
-        """E|y - point| for each law and its point."""
-        rows = np.arange(self.n)
-        ends = np.array([np.polynomial.legendre.legval(1.0, c) for c in self._label])
-        panel = np.clip(np.searchsorted(ends, points), 0, len(ends) - 1)
-        low, high = -np.ones(self.n), np.ones(self.n)
-        series = self._label[panel].T
-        for _ in range(52):
-            middle = 0.5 * (low + high)
-            below = np.polynomial.legendre.legval(middle, series, tensor=False) < points
-            low, high = np.where(below, middle, low), np.where(below, high, middle)
-        x = 0.5 * (low + high)
-        parts = []
-        for series, sums in ((self._mass, self._masses), (self._moment, self._moments)):
-            total = np.cumsum(sums, axis=1)
-            before = total[rows, panel] - sums[rows, panel]
-            inside = np.polynomial.legendre.legval(x, series[:, rows, panel], tensor=False)
-            parts += [before + inside, total[:, -1]]
-        mass, all_mass, moment, all_moment = parts
-        return points * (2 * mass - all_mass) + all_moment - 2 * moment
+    laws = LabelLaws(labels, p)
+    guess = laws if kind == "bayes" else LabelLaws(*channel.predictive(x, 0.0, power))
+    return float(w @ laws.absolute(guess.median()))
 
 
 def _cost_error(
@@ -299,7 +243,7 @@ def _cost_error(
     places = tuple(float(k) for k in kinks)
     if prediction == channel.mean:
         places += tuple(channel.breaks)
-    x, w = field.rule(places)
+    x, w = field.rule(kinks=places)
     if kind == "bayes":
         guess = _gaussian_mean(prediction, x, gap, places)
     else:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["OutputQuadrature", "quadrature"]
 
 # What the panels in ω may miss, of ψ, ψ', ψ'' and the error, and how often a panel is halved for it.
-_RTOL = np.array([1e-13, 1e-13, 1e-11, 1e-13])
+_RTOL = np.array([1e-12, 1e-12, 1e-10, 1e-12])
 _MOST_HALVINGS = 12
 
 _ALL = slice(None)
@@ -70,7 +70,7 @@ class OutputQuadrature:
         self._trim_labels()
         outputs, _ = panels(edges)
         self._seen = outputs, self._density(outputs) > 1e-40
-        self._kept: tuple[float, tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
+        self._kept: tuple[int, tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
         self.known = self._known()
         self._require_normalised()
 
@@ -111,7 +111,7 @@ class OutputQuadrature:
         w = w * np.exp(-0.5 * (outputs - self.centre) ** 2 / self.power)
         mass = (w @ self._density(outputs)) * self.label_weights
         per_panel = 16 if self._is_continuous else 1
-        keep = np.repeat(mass.reshape(-1, per_panel).sum(axis=1) > 1e-22 * mass.sum(), per_panel)
+        keep = np.repeat(mass.reshape(-1, per_panel).sum(axis=1) > 1e-20 * mass.sum(), per_panel)
         self.labels, self.label_weights = self.labels[keep], self.label_weights[keep]
 
     def _require_normalised(self) -> None:
@@ -202,16 +202,10 @@ class OutputQuadrature:
         """Z on (ω, labels); gap 0 gives P_out."""
         if gap == 0:
             return self._density(omega)
-        if not self._is_local(gap):
-            outputs, w, density = self._on_outputs(gap)
-            kernel = _without_traces(np.exp(-0.5 * (outputs - omega[:, None]) ** 2 / gap))
-            return (kernel * (w / math.sqrt(2 * math.pi * gap))) @ density
-        size = max(1, CHUNK // (200 * self.labels.size))
+        make = self._around if self._is_local(gap) else self._by_kernel
+        size = max(16, min(256, CHUNK // (200 * self.labels.size)))
         return np.concatenate(
-            [
-                self._around(omega[i : i + size], gap, _ALL, n_derivatives=0)[0]
-                for i in range(0, omega.size, size)
-            ]
+            [make(omega[i : i + size], gap, _ALL, n_derivatives=0)[0] for i in range(0, omega.size, size)]
         )
 
     def _is_local(self, gap: float) -> bool:
@@ -228,14 +222,15 @@ class OutputQuadrature:
         return np.unique(np.clip(np.concatenate([self.edges, *near]), low, high))
 
     def _on_outputs(self, gap: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Nodes, weights and P_out for a kernel of variance V; kept, as calls at one V follow each other."""
-        if self._kept is None or self._kept[0] != gap:
-            outputs, w = panels(subdivide(self.edges, 4 * math.sqrt(gap)))
-            self._kept = gap, (outputs, w, self._density(outputs))
+        """Nodes, weights and P_out for a kernel of variance V; kept, for many V have the same."""
+        edges = subdivide(self.edges, 4 * math.sqrt(gap))
+        if self._kept is None or self._kept[0] != edges.size:
+            outputs, w = panels(edges)
+            self._kept = edges.size, (outputs, w, self._density(outputs))
         return self._kept[1]
 
     def _by_kernel(
-        self, omega: np.ndarray, gap: float, band: slice
+        self, omega: np.ndarray, gap: float, band: slice, n_derivatives: int = 2
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Z, ∂Z and ∂²Z in ω, on (ω, labels of the band)."""
         outputs, w, density = self._on_outputs(gap)
@@ -244,11 +239,12 @@ class OutputQuadrature:
         outputs, w, density = outputs[near], w[near], density[near, band]
         u = (outputs - omega[:, None]) / math.sqrt(gap)
         kernel = w * _without_traces(np.exp(-0.5 * u**2)) / math.sqrt(2 * math.pi * gap)
-        return (
-            kernel @ density,
-            (kernel * u) @ density / math.sqrt(gap),
-            (kernel * (u**2 - 1)) @ density / gap,
-        )
+        if n_derivatives == 0:
+            z = kernel @ density
+            return z, z, z
+        shares = np.concatenate([kernel, kernel * (u / math.sqrt(gap)), kernel * ((u**2 - 1) / gap)])
+        z, first, second = (shares @ density).reshape(3, omega.size, -1)
+        return z, first, second
 
     def _around(
         self, omega: np.ndarray, gap: float, band: slice, n_derivatives: int = 2
