@@ -1,4 +1,4 @@
-"""What a sweep survives: killed drivers and workers, full and read-only disks, Ctrl-C, two drivers at once."""
+"""What a sweep survives: killed drivers and workers, full disks, Ctrl-C, two drivers at once."""
 
 import contextlib
 import errno

@@ -115,6 +115,6 @@ def test_memory_is_refused_before_it_is_allocated(monkeypatch):
     with pytest.raises(MemoryError, match="GiB"):
         sample_instance(PROBLEM, d=100_000, alpha=100.0)
     inst = sample_instance(PROBLEM, d=10, alpha=1.0)
-    monkeypatch.setattr(module, "_free_memory", lambda: 100.0)
+    monkeypatch.setattr(module, "free_memory", lambda: 100.0)
     with pytest.raises(MemoryError, match="lower d or alpha"):
         inst.inputs

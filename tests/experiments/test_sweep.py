@@ -163,3 +163,39 @@ def test_progress_is_told(tmp_path, capfd):
     run_tasks(tasks, tmp_path / "two", n_workers=1)
     lines = capfd.readouterr().err.splitlines()
     assert any(line.startswith("2/2 ") and "excess error" in line for line in lines)
+
+
+def test_estimate_is_measured_and_corrected_by_what_was_run(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    from widthwise.experiments.estimate import estimate, memory_needed, passes
+
+    small, large = (Task(PROBLEMS[0], d, 2.0, 0, "hmc", {"iterations": 100}) for d in (20, 80))
+    assert passes(small) == passes(large) == 100 * 10
+    unknown = Task(PROBLEMS[0], 20, 2.0, 0, WALK)
+    with ThreadPoolExecutor(1) as threads:
+        guess = estimate([small, large, unknown], threads, [])
+        assert 0 < guess.seconds[small.key] < guess.seconds[large.key]
+        assert guess.seconds[unknown.key] != guess.seconds[unknown.key]
+        assert "1 tasks of unknown length" in guess.sentence(2)
+        run_tasks([unknown], tmp_path, executor=threads, progress=False)
+        (entry,) = open_store(tmp_path).entries().values()
+        again = estimate([unknown], threads, [entry])
+    assert again.seconds[unknown.key] == entry.seconds
+    # Two copies of the inputs at least.
+    assert memory_needed(large) > 2 * 4 * 80 * 12800
+
+
+def test_tasks_wait_for_memory(tmp_path, monkeypatch):
+    """With room for one task at a time, two workers never hold two."""
+    import widthwise.experiments.driver as module
+
+    monkeypatch.setattr(module, "free_memory", lambda: 5e8)  # a task needs 4e8
+    tasks = sweep_of_walks(alpha=[0.5], seeds=4, learners=[(WALK, {"pause": 0.01})]).tasks()
+    most = []
+    run_tasks(
+        tasks, tmp_path, n_workers=2, progress=lambda result, report: most.append(result.timings["seconds"])
+    )
+    assert len(most) == 4
+    pids = open_store(tmp_path).to_dataframe()
+    assert (pids["status"] == "done").all()

@@ -153,7 +153,7 @@ def test_memory_is_estimated(monkeypatch):
 
     inst = sample_instance(CASES["hmc"][1], d=10, alpha=1.0)
     inst.labels  # drawn while there was room
-    monkeypatch.setattr(module, "_free_memory", lambda: 1000.0)
+    monkeypatch.setattr(module, "free_memory", lambda: 1000.0)
     with pytest.raises(MemoryError, match="sampling at d = 10"):
         hmc(inst, iterations=2)
     binary = sample_instance(CASES["metropolis"][1], d=3, alpha=1.0)

@@ -6,6 +6,7 @@ that dies costs the tasks it was running, and these continue from their checkpoi
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections import deque
@@ -14,7 +15,9 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, 
 from dataclasses import dataclass, field
 from typing import Any
 
+from .estimate import estimate, memory_needed
 from .executors import LocalProcesses, n_cores
+from .instance import free_memory
 from .result import Result, failure
 from .store import Store
 from .task import Interrupted, Task
@@ -105,7 +108,8 @@ class _Driver:
         self.elsewhere: list[Task] = []
         self.running: dict[Future[Any], Task] = {}
         self.deaths: dict[str, int] = {}
-        entries = store.entries()
+        self.entries = entries = store.entries()
+        self.room = 0.9 * (free_memory() or math.inf)
         self.before: dict[str, int | None] = {}
         for task in tasks:
             entry = entries.get(task.key)
@@ -120,23 +124,35 @@ class _Driver:
     @property
     def n_slots(self) -> int:
         """Tasks to hand out at once: enough to keep all workers busy, few enough to share with others."""
-        if isinstance(self.executor, LocalProcesses):
-            return self.executor.n_workers
-        return 2 * int(getattr(self.executor, "n_workers", 0) or n_cores())
+        return self.n_workers if isinstance(self.executor, LocalProcesses) else 2 * self.n_workers
+
+    @property
+    def n_workers(self) -> int:
+        """Workers of the executor, if it says; else as many as there are cores."""
+        return int(getattr(self.executor, "n_workers", 0) or n_cores())
+
+    def _has_room_for(self, task: Task) -> bool:
+        """Whether a task fits into the memory of this machine beside those that run."""
+        if not (self.running and isinstance(self.executor, LocalProcesses)):
+            return True
+        return sum(map(memory_needed, [task, *self.running.values()])) <= self.room
 
     def run(self, progress: bool | Callable[..., Any] | None) -> Report:
         from .sweep_progress import reporter
 
         start = time.perf_counter()
-        with reporter(progress, self) as told:
+        guess = None
+        if progress is not False and not callable(progress):
+            guess = estimate(list(self.pending), self.executor, self.entries.values())
+        with reporter(progress, self.report.n_tasks, self.n_workers, guess) as told:
             try:
                 while self.pending or self.running or self.elsewhere:
                     self._fill()
                     for result in self._collect():
-                        told(result, self.report)
+                        told(result, self.report, len(self.running))
             except KeyboardInterrupt:
                 for result in self._wind_up():
-                    told(result, self.report)
+                    told(result, self.report, len(self.running))
                 raise
             finally:
                 self.store.close()
@@ -146,6 +162,8 @@ class _Driver:
     def _fill(self) -> None:
         """Hand out tasks, except those that another driver has or has finished."""
         while self.pending and len(self.running) < self.n_slots:
+            if not self._has_room_for(self.pending[0]):
+                return
             task = self.pending.popleft()
             if not self.store.claim(task.key):
                 self.elsewhere.append(task)

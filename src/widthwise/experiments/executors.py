@@ -153,6 +153,10 @@ def _environment(n_threads: int) -> dict[str, str]:
     if n_threads == 1:
         flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
         environment["XLA_FLAGS"] = f"{environment.get('XLA_FLAGS', '')} {flags}".strip()
+    # Code compiled for one shape is loaded, not compiled again, by the next process that needs it.
+    environment.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_folder() / "jax"))
+    environment.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    environment.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
     # The workers have to find this package even if only sys.path says where it is.
     here = str(Path(__file__).resolve().parents[2])
     environment["PYTHONPATH"] = os.pathsep.join([here, *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 
 from ..problem import Problem
 
-__all__ = ["Instance", "outputs", "require_memory", "sample_instance"]
+__all__ = ["Instance", "free_memory", "outputs", "require_memory", "sample_instance"]
 
 # One independent stream for each role: asking for more of one never changes another.
 _STREAMS = ("weights", "readouts", "inputs", "labels", "test")
@@ -241,7 +241,7 @@ def outputs(activation, weights: np.ndarray, readouts: np.ndarray, inputs: np.nd
 
 def require_memory(n_bytes: float, what: str) -> None:
     """Refuse, before anything is allocated, what would not fit into the memory that is free."""
-    free = _free_memory()
+    free = free_memory()
     if free is not None and n_bytes > free:
         raise MemoryError(
             f"{what} would need {n_bytes / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free; "
@@ -249,7 +249,7 @@ def require_memory(n_bytes: float, what: str) -> None:
         )
 
 
-def _free_memory() -> float | None:
+def free_memory() -> float | None:
     """Bytes that can be allocated without swapping, or None where the system does not tell."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:

@@ -1,41 +1,120 @@
-"""What a sweep says while it runs: a bar on a terminal, lines elsewhere."""
+"""What a sweep says: what it will take, then a bar on a terminal or lines elsewhere.
+
+Shown are the tasks done, running and failed, the last error measured beside the predicted one, and the time
+left.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from .comparison import predicted_branch, prediction
+from .estimate import Estimate, duration
 from .result import Result
+
+if TYPE_CHECKING:
+    from .driver import Report
 
 __all__ = ["reporter"]
 
+Tell = Callable[[Result, "Report", int], None]
+
 
 @contextlib.contextmanager
-def reporter(progress: bool | Callable[..., Any] | None, driver: Any) -> Iterator[Callable[..., Any]]:
-    """A function of (result, report) that tells what happened."""
+def reporter(progress: Any, n_tasks: int, n_workers: int, guess: Estimate | None) -> Iterator[Tell]:
+    """A function of (result, report, number running) that tells what happened."""
     if callable(progress):
-        yield progress
-    elif progress is False:
-        yield lambda result, report: None
+        yield lambda result, report, n_running: progress(result, report)
+        return
+    if progress is False or guess is None:
+        yield lambda result, report, n_running: None
+        return
+    talk = f"{n_tasks} tasks, {len(guess.seconds)} to run: {guess.sentence(n_workers)}"
+    print(talk, file=sys.stderr, flush=True)
+    clock = _Clock(guess)
+    if sys.stderr.isatty():
+        with _bar(clock) as tell:
+            yield tell
     else:
-        yield _lines(driver)
+        yield _lines(clock)
 
 
-def _lines(driver: Any) -> Callable[..., None]:
-    total = len(driver.pending)
-    start = time.perf_counter()
-    n_seen = 0
+class _Clock:
+    """Counts what is done, and guesses the time left from the share of the estimated work."""
 
-    def tell(result: Result, report: Any) -> None:
-        nonlocal n_seen
-        n_seen += 1
-        left = (time.perf_counter() - start) / n_seen * (total - n_seen)
-        said = (
-            result.error if result.status == "failed" else f"excess error {result.scalar('excess_error'):.4g}"
-        )
-        print(f"{n_seen}/{total} {result.task}: {said}; about {left:.0f} s left", file=sys.stderr, flush=True)
+    def __init__(self, guess: Estimate) -> None:
+        known = [value for value in guess.seconds.values() if math.isfinite(value) and value > 0]
+        typical = sum(known) / len(known) if known else 1.0
+        self.cost = {k: v if math.isfinite(v) and v > 0 else typical for k, v in guess.seconds.items()}
+        self.total = len(self.cost)
+        self.left = dict(self.cost)
+        self.start = time.perf_counter()
+        self.n_seen = 0
+        self.theory: dict[Any, float] = {}
+
+    def note(self, result: Result) -> str:
+        """What a result says, in words."""
+        self.n_seen += 1
+        self.left.pop(result.task.key, None)
+        if result.status == "failed":
+            return f"{result.task}: {result.error}"
+        measured = result.scalar("excess_error")
+        if math.isnan(measured):
+            return f"{result.task}: done"
+        predicted = self._predicted(result)
+        beside = "" if math.isnan(predicted) else f" (theory {predicted:.4g})"
+        return f"{result.task}: excess error {measured:.4g}{beside}"
+
+    def seconds_left(self) -> float:
+        left, total = sum(self.left.values()), sum(self.cost.values())
+        return (time.perf_counter() - self.start) * left / max(total - left, 1e-9)
+
+    def _predicted(self, result: Result) -> float:
+        task = result.task
+        where = (task.problem, task.alpha, predicted_branch(task.learner))
+        if where not in self.theory:
+            try:
+                self.theory[where] = float(prediction(*where, "excess_error")[0])
+            except (ValueError, ArithmeticError, NotImplementedError):
+                self.theory[where] = math.nan
+        return self.theory[where]
+
+
+def _lines(clock: _Clock) -> Tell:
+    def tell(result: Result, report: Report, n_running: int) -> None:
+        said = clock.note(result)
+        counts = f"{clock.n_seen}/{clock.total}"
+        if report.n_failed:
+            counts += f" ({report.n_failed} failed)"
+        left = duration(clock.seconds_left())
+        print(f"{counts} {said}; about {left} left", file=sys.stderr, flush=True)
 
     return tell
+
+
+@contextlib.contextmanager
+def _bar(clock: _Clock) -> Iterator[Tell]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    columns = (
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[state]}", markup=False),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        shown = bar.add_task("sweep", total=clock.total, state="starting")
+
+        def tell(result: Result, report: Report, n_running: int) -> None:
+            said = clock.note(result)
+            if result.status == "failed":
+                bar.console.print(f"failed: {said}", markup=False, highlight=False)
+            counts = f"{n_running} running, {report.n_failed} failed, {duration(clock.seconds_left())} left"
+            bar.update(shown, completed=clock.n_seen, state=f"{counts}; {said}")
+
+        yield tell
