@@ -1,13 +1,17 @@
-"""GAMP-RIE on the universal branch: error against size, for several activations, weights and readouts.
+"""GAMP-RIE on the universal branch: error against size and samples, for many activations, weights, readouts.
 
 Each row of ``gamp_rie_finite_size.csv`` is a mean over seeds. ``excess_error_limit`` is the universal
 branch, ``excess_error_at_d`` adds the cost of the linear part at that size, and ``finite_size_term`` is d
-(mean/limit - 1): constant in d, as it should be.
+(mean/limit - 1): constant in d, as it should be; ``linear_term`` is the part of it that the linear part
+explains. ``is_on_curve`` says whether the mean lies within two standard errors plus 3/d of
+``excess_error_at_d``.
 
-    python examples/gamp_rie_finite_size.py [--quick]
+    python examples/gamp_rie_finite_size.py [--quick]     # 20 minutes, or half a minute
+    python examples/gamp_rie_finite_size.py --figure      # docs/images/gamp_rie.png from the CSV
 """
 
 import csv
+import itertools
 import sys
 from pathlib import Path
 
@@ -18,74 +22,134 @@ from widthwise.experiments.instance import sample_instance
 from widthwise.learners.gamp_rie import gamp_rie
 from widthwise.theory.state_evolution import state_evolution
 
-CASES = [
+TABLE = Path(__file__).with_suffix(".csv")
+ACTIVATIONS, WEIGHTS = ("relu", "elu"), ("gaussian", "rademacher")
+READOUTS = ("homogeneous", "rademacher", "gaussian")
+SIZED = [
     ("relu", "gaussian", "homogeneous"),
-    ("relu", "gaussian", "rademacher"),
     ("relu", "gaussian", "gaussian"),
-    ("elu", "gaussian", "homogeneous"),
-    ("relu", "rademacher", "homogeneous"),
     ("elu", "rademacher", "rademacher"),
 ]
-NOISE, GAMMA, ALPHA = 0.1, 0.5, 1.0
+NOISE, GAMMA = 0.1, 0.5
+FINITE_SIZE = 3.0
 
 
-def rows(is_quick: bool):
-    sizes = {100: 10, 150: 10, 200: 4, 400: 2}
+def plan(is_quick: bool):
+    """(activation, weights, readouts), alpha, d, seeds, denoiser."""
+    every = list(itertools.product(ACTIVATIONS, WEIGHTS, READOUTS))
     if is_quick:
-        sizes = {50: 3, 100: 2}
-    for activation, weights, readouts in CASES:
-        problem = ww.Problem(activation, weights, readouts, NOISE, GAMMA)
-        limit = float(state_evolution(problem, ALPHA).excess_error[-1])
-        for d, n_seeds in sizes.items():
-            if d == 400 and (activation, weights, readouts) != CASES[0]:
-                continue  # minutes each
-            for denoiser in ("known", "empirical") if d == 200 else ("known",):
-                runs = [
-                    gamp_rie(sample_instance(problem, d, ALPHA, seed), denoiser=denoiser)
-                    for seed in range(n_seeds)
-                ]
-                errors = np.array([run.excess_error for run in runs])
-                spread = errors.std(ddof=1) / np.sqrt(n_seeds)
-                at_d = float(state_evolution(problem, ALPHA, d=d).excess_error[-1])
-                yield {
-                    "activation": activation,
-                    "weights": weights,
-                    "readouts": readouts,
-                    "noise": NOISE,
-                    "gamma": GAMMA,
-                    "alpha": ALPHA,
-                    "d": d,
-                    "denoiser": denoiser,
-                    "n_seeds": n_seeds,
-                    "n_converged": sum(run.status == "converged" for run in runs),
-                    "excess_error": f"{errors.mean():.6f}",
-                    "standard_error": f"{spread:.6f}",
-                    "excess_error_limit": f"{limit:.6f}",
-                    "excess_error_at_d": f"{at_d:.6f}",
-                    "z_at_d": f"{(errors.mean() - at_d) / spread:.2f}",
-                    "finite_size_term": f"{d * (errors.mean() / limit - 1):.2f}",
-                    "finite_size_term_standard_error": f"{d * spread / limit:.2f}",
-                    "version": ww.__version__,
-                }
+        for case in every[:2]:
+            yield from ((case, 1.0, d, n_seeds, "known") for d, n_seeds in ((50, 3), (100, 2)))
+        return
+    yield from ((case, 1.0, 150, 10, "known") for case in every)
+    for d, n_seeds in ((100, 20), (200, 10), (400, 4)):
+        yield from ((case, 1.0, d, n_seeds, "known") for case in SIZED)
+    yield from ((case, 1.0, 200, 10, "empirical") for case in SIZED)
+    for activation, alpha in itertools.product(ACTIVATIONS, (0.25, 0.5, 2.0, 3.0)):
+        yield (activation, "gaussian", "homogeneous"), alpha, 150, 5, "known"
+
+
+def row(case, alpha, d, n_seeds, denoiser):
+    problem = ww.Problem(*case, NOISE, GAMMA)
+    runs = [
+        gamp_rie(sample_instance(problem, d, alpha, seed), denoiser=denoiser, iterations=200)
+        for seed in range(n_seeds)
+    ]
+    errors = np.array([run.excess_error for run in runs])
+    mean, spread = errors.mean(), errors.std(ddof=1) / np.sqrt(n_seeds)
+    limit, at_d = (float(state_evolution(problem, alpha, d=size).excess_error[-1]) for size in (None, d))
+    return {
+        **dict(zip(("activation", "weights", "readouts"), case, strict=True)),
+        "noise": NOISE,
+        "gamma": GAMMA,
+        "alpha": alpha,
+        "d": d,
+        "denoiser": denoiser,
+        "n_seeds": n_seeds,
+        "n_converged": sum(run.status == "converged" for run in runs),
+        "excess_error": f"{mean:.6f}",
+        "standard_error": f"{spread:.6f}",
+        "excess_error_limit": f"{limit:.6f}",
+        "excess_error_at_d": f"{at_d:.6f}",
+        "z_at_d": f"{(mean - at_d) / spread:.2f}",
+        "finite_size_term": f"{d * (mean / limit - 1):.2f}",
+        "finite_size_term_standard_error": f"{d * spread / limit:.2f}",
+        "linear_term": f"{d * (at_d / limit - 1):.2f}",
+        "is_on_curve": bool(abs(mean - at_d) < 2 * spread + FINITE_SIZE / d * at_d),
+        "version": ww.__version__,
+    }
 
 
 def main() -> None:
     is_quick = "--quick" in sys.argv[1:]
-    file = None
-    writer = None
-    for row in rows(is_quick):
-        print(" ".join(f"{key}={value}" for key, value in row.items()), flush=True)
-        if is_quick:
-            continue
-        if writer is None:
-            file = open(Path(__file__).with_suffix(".csv"), "w", newline="", encoding="utf-8")
-            writer = csv.DictWriter(file, list(row))
-            writer.writeheader()
-        writer.writerow(row)
-        file.flush()
-    if file is not None:
-        file.close()
+    rows = []
+    for task in plan(is_quick):
+        rows.append(row(*task))
+        print(" ".join(f"{key}={value}" for key, value in rows[-1].items()), flush=True)
+        if not is_quick:
+            with open(TABLE, "w", newline="", encoding="utf-8") as file:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+
+
+def figure() -> None:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    with open(TABLE, encoding="utf-8") as file:
+        rows = [r for r in csv.DictReader(file) if r["denoiser"] == "known"]
+    fig, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.5), layout="constrained")
+    alphas = np.geomspace(0.15, 4, 60)
+    markers = {"homogeneous": "o", "rademacher": "s", "gaussian": "^"}
+    for activation, colour in zip(ACTIVATIONS, ("tab:blue", "tab:orange"), strict=True):
+        problem = ww.Problem(activation, channel=NOISE, gamma=GAMMA)
+        curve = ww.learning_curve(problem, alphas, branch="universal")
+        left.plot(alphas, curve.excess_error, color=colour, label=f"{activation}, universal branch")
+        at_d = [state_evolution(problem, a, d=150).excess_error[-1] for a in alphas[::4]]
+        left.plot(alphas[::4], at_d, ":", color=colour, lw=1, label="with the linear part at d = 150")
+        mine = [
+            r
+            for r in rows
+            if r["d"] == "150"
+            and (r["activation"], r["weights"], r["readouts"]) == (activation, "gaussian", "homogeneous")
+        ]
+        left.errorbar(
+            [float(r["alpha"]) for r in mine],
+            [float(r["excess_error"]) for r in mine],
+            [float(r["standard_error"]) for r in mine],
+            fmt="o",
+            ms=4,
+            color=colour,
+            label="GAMP-RIE, d = 150",
+        )
+    left.set(
+        xscale="log", yscale="log", xlabel=r"$\alpha = n/d^2$", ylabel=r"excess error $\epsilon - \Delta$"
+    )
+    left.legend(fontsize=7, frameon=False)
+    for case, colour in zip(SIZED, ("tab:blue", "tab:cyan", "tab:orange"), strict=True):
+        mine = [
+            r for r in rows if (r["activation"], r["weights"], r["readouts"]) == case and r["alpha"] == "1.0"
+        ]
+        mine.sort(key=lambda r: int(r["d"]))
+        size = np.array([1 / int(r["d"]) for r in mine])
+        limit = np.array([float(r["excess_error_limit"]) for r in mine])
+        ratio = np.array([float(r["excess_error"]) for r in mine]) / limit
+        error = np.array([float(r["standard_error"]) for r in mine]) / limit
+        right.errorbar(
+            size, ratio, error, fmt=markers[case[2]], ms=4, color=colour, label="{}, {} W, {} v".format(*case)
+        )
+        problem = ww.Problem(*case, NOISE, GAMMA)
+        sizes = np.linspace(1e-4, 0.011, 8)
+        at_d = [state_evolution(problem, 1.0, d=round(1 / s)).excess_error[-1] for s in sizes]
+        right.plot(sizes, np.array(at_d) / limit[0], color=colour, lw=1)
+    right.axhline(1, color="0.7", lw=0.8)
+    right.set(xlabel="1/d", ylabel="excess error / universal branch", title=r"$\alpha = 1$")
+    right.legend(fontsize=7, frameon=False)
+    fig.savefig(Path(__file__).parents[1] / "docs" / "images" / "gamp_rie.png", dpi=110)
 
 
 if __name__ == "__main__":
-    main()
+    figure() if "--figure" in sys.argv[1:] else main()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from denoising.laws import ASYMMETRIC, DISCRETE, WITH_ZERO
-from widthwise.denoising import MatrixDenoiser
+from widthwise.denoising import MatrixDenoiser, inversion
 from widthwise.ingredients.readouts import resolve as law_of
 
 EVERY = DISCRETE | {"uniform": "uniform"}
@@ -78,6 +78,42 @@ def test_increasing_and_continuous(law, snr):
     # Far away the noise is negligible beside the signal that must be there.
     far = np.array([-1e6, 1e6])
     np.testing.assert_allclose(denoiser.shrink(far, snr), far / math.sqrt(snr), rtol=1e-3)
+
+
+def bracketed_only(monkeypatch):
+    nothing = lambda poles, x, c0: (np.zeros(x.size, dtype=complex), np.zeros(x.size, dtype=bool))  # noqa: E731
+    monkeypatch.setattr(inversion, "_complex_newton", nothing)
+    monkeypatch.setattr(inversion, "_real_newton", nothing)
+
+
+@pytest.mark.parametrize("snr", [1e-3, 0.4, 6.0, 1e3])
+@pytest.mark.parametrize("law", (FEW | {"gaussian": "gaussian"}).values(), ids=[*FEW, "gaussian"])
+def test_newton_and_the_bracketed_search_agree(law, snr, monkeypatch):
+    """Inside bands, in gaps, beyond the ends and next to edges; to rounding, which edges amplify."""
+    gamma = 0.3
+    denoiser = MatrixDenoiser(law, gamma)
+    reach = 3 + math.sqrt(snr) * (2 * math.sqrt(gamma) + 2 / math.sqrt(gamma) + 2)
+    y = np.linspace(-reach, reach, 101)
+    edges = np.array(denoiser.support(snr)).ravel()
+    if np.isfinite(edges).all():
+        near = [edges + sign * step for sign in (-1, 1) for step in (1e-4, 1e-2)]
+        y = np.concatenate([y, *near])
+    fast, density = denoiser.shrink(y, snr), denoiser.density(y, snr)
+    bracketed_only(monkeypatch)
+    np.testing.assert_allclose(fast, denoiser.shrink(y, snr), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(density, denoiser.density(y, snr), rtol=1e-8, atol=1e-10)
+
+
+def test_the_search_is_hardly_ever_needed(monkeypatch):
+    """For the eigenvalues of random matrices; should Newton's method fail more often, speed is lost."""
+    asked = []
+    search = inversion._bracketed
+    monkeypatch.setattr(inversion, "_bracketed", lambda *a: asked.append(a[1].size) or search(*a))
+    rng = np.random.default_rng(5)
+    for law in ("homogeneous", "rademacher", "gaussian", ASYMMETRIC):
+        for snr in (0.3, 3.0, 30.0):
+            denoised_error(law, 0.5, snr, 100, rng)
+    assert sum(asked) <= 6  # of 1200
 
 
 def test_gaussian_readouts_in_the_tails():

@@ -25,9 +25,11 @@ def assert_near(samples, exact, finite_size, n_sigma=3.0):
     )
 
 
-@pytest.mark.parametrize("activation", ["relu", "gelu"])
-def test_the_population_error_is_the_error_on_fresh_data(activation):
-    problem = ww.Problem(activation, readouts=ASYMMETRIC, gamma=0.7)
+@pytest.mark.parametrize(
+    ("activation", "channel"), [("relu", 0.1), ("gelu", 0.1), ("relu", ww.channels.Probit(0.1, shift=2.0))]
+)
+def test_the_population_error_is_the_error_on_fresh_data(activation, channel):
+    problem = ww.Problem(activation, readouts=ASYMMETRIC, channel=channel, gamma=0.7)
     instance = sample_instance(problem, 12, 1.0, 0)
     rng = np.random.default_rng(0)
     q = rng.standard_normal((12, 12))
@@ -40,14 +42,15 @@ def test_the_population_error_is_the_error_on_fresh_data(activation):
     assert abs(squares.mean() - population_error(instance, c, b, q)) < 4 * error
 
 
+@pytest.mark.slow
 def test_every_step_follows_state_evolution():
-    """Steps 1 to 4 lie between 4 times each other's distance: an error of one step in counting would show."""
-    problem, d, alpha = ww.Problem("relu", readouts=ASYMMETRIC, channel=0.1, gamma=0.6), 60, 1.5
+    """Each step is far from the next: an error of one step in counting would show."""
+    problem, d, alpha = ww.Problem("relu", readouts=ASYMMETRIC, channel=0.1, gamma=0.6), 150, 1.5
     course = state_evolution(problem, alpha, d=d)
     _, runs = errors_of(problem, d, alpha, range(8))
-    steps = np.array([run.trace["excess_error"].values[0, :4] for run in runs])
-    for step in range(4):
-        assert_near(steps[:, step], course.excess_error[step], finite_size=2 / d)
+    steps = np.array([run.trace["excess_error"].values[0, :6] for run in runs])
+    for step in range(6):
+        assert_near(steps[:, step], course.excess_error[step], finite_size=2 / d, n_sigma=2.0)
     assert course.excess_error[0] > 1.5 * course.excess_error[1] > 1.5 * course.excess_error[2]
 
 
@@ -136,6 +139,16 @@ def test_other_channels_follow_state_evolution_too(channel):
     assert_near(errors, course.excess_error[-1], finite_size=3 / d)
     second = np.array([run.trace["excess_error"].values[0, 1] for run in runs])
     assert_near(second, course.excess_error[1], finite_size=4 / d)
+
+
+def test_a_channel_that_states_the_mean_of_its_output():
+    """ReLU has μ₀ = 0.4: without the shift the intercept would be 2 where the channel says 0.4."""
+    channel = ww.channels.Probit(0.1, shift=0.4)
+    problem, d, alpha = ww.Problem("relu", readouts="homogeneous", channel=channel, gamma=0.5), 60, 2.0
+    errors, runs = errors_of(problem, d, alpha, range(6))
+    assert_near(errors, state_evolution(problem, alpha, d=d).excess_error[-1], finite_size=4 / d)
+    intercepts = np.array([float(run.trace["intercept"].values[0, -1]) for run in runs])
+    assert abs(intercepts.mean() - 0.4) < 0.1
 
 
 @pytest.mark.slow

@@ -30,7 +30,7 @@ def goe(rng, d):
 @pytest.mark.parametrize("centre", [None, "mean"])
 def test_products_equal_the_ones_with_explicit_features(layout, centre, tmp_path):
     rng = np.random.default_rng(0)
-    n, d = 3000, 7
+    n, d = 9000, 7  # more than one block, and more than one sum in the precision of the data
     x = 3 + rng.standard_normal((n, d))
     if layout == "integers":
         x = np.round(10 * x).astype(int)
@@ -51,6 +51,10 @@ def test_products_equal_the_ones_with_explicit_features(layout, centre, tmp_path
     gram, vector = blocks.weighted_sums(w)
     np.testing.assert_allclose(gram, np.einsum("n,ni,nj->ij", w, z, z), atol=1e-11 * np.sum(z**2))
     np.testing.assert_allclose(vector, w @ z, atol=1e-11 * np.abs(z).sum())
+    np.testing.assert_allclose(blocks.weighted_sum(w), vector, atol=1e-11 * np.abs(z).sum())
+    diagonal = np.diag(rng.standard_normal(d))
+    expected = z**2 @ np.diag(diagonal) + z @ b
+    np.testing.assert_allclose(blocks.forms(diagonal, b), expected, atol=1e-11 * np.abs(expected).max())
     np.testing.assert_allclose(blocks.covariance, z.T @ z / n, rtol=1e-12, atol=1e-12 * np.abs(z).max() ** 2)
 
 
@@ -120,16 +124,6 @@ def test_a_spike_far_from_the_bulk_gets_its_known_shrinkage():
     values = EmpiricalShrinkage()(sigma * np.append(bulk, observed), sigma).values
     # g(y) = 1/y (1 + O(2/y²)) for the bulk seen from 400; and 1999 of 2000 eigenvalues are in it.
     assert values[-1] == pytest.approx(sigma * (observed - 2 / observed * 1999 / 2000), abs=sigma * 1e-7)
-
-
-@pytest.mark.parametrize("readouts", ["homogeneous", "four-point", ASYMMETRIC, "gaussian", "uniform"])
-@pytest.mark.parametrize("snr", [0.02, 1.1, 40.0])
-def test_newton_in_the_complex_plane_gives_the_shrinkage_of_the_denoiser(readouts, snr):
-    """Inside bands, in gaps and beyond the ends (where the denoiser itself is asked)."""
-    denoiser = ww.denoising.MatrixDenoiser(readouts, 0.3)
-    y = np.linspace(-3 * np.sqrt(1 + snr), 5 * np.sqrt(1 + snr), 60)
-    shrunk = KnownLaw(denoiser, np.sqrt(snr), y.size)(y, 1.0).values / np.sqrt(snr)
-    np.testing.assert_allclose(shrunk, denoiser.shrink(y, snr), atol=1e-10 * (1 + np.abs(y).max()))
 
 
 @pytest.mark.parametrize(("readouts", "gamma"), [("homogeneous", 0.5), (ASYMMETRIC, 1.7), ("gaussian", 0.3)])

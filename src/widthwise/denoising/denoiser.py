@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike
 
 from ..ingredients import readouts as readout_laws
 from .information import information
+from .inversion import band_ends, points_at
 from .mmse import mmse_and_slope, mmse_by_both_formulas
-from .spectrum import CurvePoints, make_poles
+from .spectrum import make_poles
 
 __all__ = ["MatrixDenoiser"]
 
@@ -120,7 +121,7 @@ class MatrixDenoiser:
             return [(-2.0, 2.0)]
         if math.isinf(self.readouts.largest):
             return [(-math.inf, math.inf)]
-        low, high = self._band_ends(snr)[2:]
+        low, high = band_ends(self._poles, snr)[2:]
         return list(zip(low.tolist(), high.tolist(), strict=True))
 
     def density(self, x: ArrayLike, snr: float) -> Any:
@@ -130,7 +131,7 @@ class MatrixDenoiser:
         if snr == 0:
             result = np.sqrt(np.maximum(4 - x**2, 0)) / (2 * math.pi)
         else:
-            p = self._points_at(x.ravel(), snr)
+            p = points_at(self._poles, x.ravel(), snr)
             result = (np.sqrt(p.c0) * p.b / (math.pi * p.radius2)).reshape(x.shape)
         return result if x.shape else float(result)
 
@@ -145,7 +146,7 @@ class MatrixDenoiser:
         if snr == 0:
             result = np.full(y.shape, self._poles.centre)
         else:
-            result = (self._poles.centre + self._points_at(y.ravel(), snr).estimate).reshape(y.shape)
+            result = (self._poles.centre + points_at(self._poles, y.ravel(), snr).estimate).reshape(y.shape)
         return result if y.shape else float(result)
 
     def _shaped(self, snr: ArrayLike, function: Any, *, at_zero: float) -> Any:
@@ -156,66 +157,6 @@ class MatrixDenoiser:
         if positive.any():
             result[positive] = function(flat[positive])
         return result.reshape(snr.shape) if snr.shape else float(result[0])
-
-    def _band_ends(self, snr: float) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Ends of the bands in a, and in y."""
-        bands = self._poles.bands(np.array([1 / snr]))
-        is_gap = bands.low[1:] > bands.high[:-1]  # pieces of one band share their ends
-        low, high = bands.low[np.r_[True, is_gap]], bands.high[np.r_[is_gap, True]]
-        ends = []
-        for a in (low, high):
-            p = self._outside(a, 1 / snr)
-            ends.append(math.sqrt(snr) * (self._poles.centre + p.shift))
-        return low, high, ends[0], ends[1]
-
-    def _outside(self, a: np.ndarray, c0: float) -> CurvePoints:
-        """Real ζ beyond a band, where the curve lies on the axis (t = 0 up to rounding)."""
-        tiny = np.full(a.shape, 1e-22 * (1 + float(np.max(np.abs(a), initial=0.0))) ** 2)
-        return self._poles.at(a, tiny, np.full(a.shape, c0))
-
-    def _points_at(self, y: np.ndarray, snr: float) -> CurvePoints:
-        """The points of the curve above given y: bisection-guarded Newton in a."""
-        c0 = 1 / snr
-        goal = y / math.sqrt(snr) - self._poles.centre
-        a_low, a_high, y_low, y_high = self._band_ends(snr)
-        x_low, x_high = (
-            y_low / math.sqrt(snr) - self._poles.centre,
-            y_high / math.sqrt(snr) - self._poles.centre,
-        )
-        reach = 2 + np.abs(goal).max(initial=0.0) + np.abs(a_high[-1]) + np.abs(a_low[0])
-        cuts = np.stack([a_low, a_high], axis=1).ravel()
-        values = np.stack([x_low, x_high], axis=1).ravel()
-        cuts = np.concatenate([[a_low[0] - reach], cuts, [a_high[-1] + reach]])
-        segment = np.searchsorted(values, goal)
-        low, high = cuts[segment].copy(), cuts[segment + 1].copy()
-        is_inside = segment % 2 == 1
-        points = CurvePoints(*(np.empty(goal.size) for _ in range(7)))
-        for inside in (True, False):
-            mask = is_inside == inside
-            if not mask.any():
-                continue
-            lo, hi, target = low[mask], high[mask], goal[mask]
-            a = 0.5 * (lo + hi)
-            for _ in range(_N_STEPS):
-                p = self._poles.points(a, np.full(a.shape, c0)) if inside else self._outside(a, c0)
-                error = p.shift - target
-                hi = np.where(error > 0, a, hi)
-                lo = np.where(error > 0, lo, a)
-                slope = p.jacobian if inside else 1 - p.weight1 - c0 / p.a**2
-                new = a - error / slope
-                new = np.where((new > lo) & (new < hi), new, 0.5 * (lo + hi))
-                done = np.all(np.abs(new - a) <= 1e-15 * (1 + np.abs(a)))
-                a = new
-                if done:
-                    break
-            p = self._poles.points(a, np.full(a.shape, c0)) if inside else self._outside(a, c0)
-            if not inside:
-                p.t = np.zeros_like(p.t)
-                # The estimate is ξ = (y - 2 Re g)/√η; on the curve, where Σ c w = 1, this is it.
-                p.weight1 = 1 - c0 / p.radius2
-            for name in vars(points):
-                getattr(points, name)[mask] = getattr(p, name)
-        return points
 
 
 def _as_snr(snr: ArrayLike) -> np.ndarray:

@@ -101,6 +101,8 @@ class Poles:
     """Relative accuracy that quadratures along the curve should ask for."""
     hidden = 1e-8
     """How large the last Legendre coefficients of a panel may be, however fast they decay."""
+    outermost: tuple[float, float] | None = None
+    """First and last pole, the noise's included; None where they are not isolated."""
 
     def __init__(self, readouts: Readouts, gamma: float) -> None:
         self.readouts = readouts
@@ -196,6 +198,7 @@ class _DiscretePoles(Poles):
         self.v, self.p = v[keep], p[keep]
         self.where = self.v / self.scale
         self.weight = self.p * self.v**2
+        self.outermost = min(float(self.where.min()), 0.0), max(float(self.where.max()), 0.0)
 
     def sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         v1, v2 = np.zeros_like(a), np.zeros_like(a)

@@ -27,11 +27,8 @@ from typing import Protocol
 import numpy as np
 
 from ..denoising import MatrixDenoiser
-from ..ingredients.readouts import Discrete, Readouts
 
 __all__ = ["EmpiricalShrinkage", "KnownLaw", "NoMatrix", "Shrinkage", "Shrunk"]
-
-_N_NEWTON = 16
 
 
 @dataclass(frozen=True)
@@ -83,9 +80,7 @@ class KnownLaw:
             if self.denoiser.readouts.mean * float(np.mean(eigenvalues)) < 0:
                 scale = -scale
         snr = (scale / noise_std) ** 2
-        values = scale * _optimal_shrinkage(
-            self.denoiser, math.copysign(1, scale) * eigenvalues / noise_std, snr
-        )
+        values = scale * self.denoiser.shrink(math.copysign(1, scale) * eigenvalues / noise_std, snr)
         return Shrunk(values, 0.5 * d**2 * snr * float(self.denoiser.mmse(snr)))
 
 
@@ -130,46 +125,6 @@ class NoMatrix:
 
     def __call__(self, eigenvalues: np.ndarray, noise_std: float) -> Shrunk:
         return Shrunk(np.zeros_like(eigenvalues), 0.0)
-
-
-def _optimal_shrinkage(denoiser: MatrixDenoiser, y: np.ndarray, snr: float) -> np.ndarray:
-    r"""``denoiser.shrink`` by Newton's method in the complex plane, twenty times faster and as accurate.
-
-    With ζ = 1/(√η g) the resolvent solves y/√η - s v̄ = ζ + e(ζ) + 1/(ηζ), e(ζ) = E v²/(ζ - v/s), which has
-    exactly one root in the upper half plane for y inside the spectrum, so a root found there is the right
-    one. The others (outside, or at an edge) are left to the denoiser.
-    """
-    readouts, s = denoiser.readouts, math.sqrt(denoiser.gamma)
-    centre, c0 = s * readouts.mean, 1 / snr
-    x = y / math.sqrt(snr) - centre
-    zeta = x + 1j * math.sqrt(1 + c0)
-    with np.errstate(all="ignore"):  # points that run off are told by their residual
-        for step in range(_N_NEWTON):
-            e, slope = _pole_sum(readouts, s, zeta)
-            error = zeta + e + c0 / zeta - x
-            if step < 4:
-                # ζ ← x - e - c0/ζ maps the half plane into itself; averaged, it cannot cycle.
-                zeta = zeta - 0.5 * error
-                continue
-            new = zeta - error / (1 + slope - c0 / zeta**2)
-            zeta = np.where(new.imag > 0, new, zeta.real + 0.25j * zeta.imag)
-        e, _ = _pole_sum(readouts, s, zeta)
-        residual = np.abs(zeta + e + c0 / zeta - x)
-        is_good = (residual < 1e-11 * (1 + np.abs(x))) & (zeta.imag > 1e-4)
-        estimate = centre + e.real - zeta.real * e.imag / zeta.imag
-    if not is_good.all():
-        estimate[~is_good] = denoiser.shrink(y[~is_good], snr)
-    return estimate
-
-
-def _pole_sum(readouts: Readouts, s: float, zeta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """e(ζ) = E v²/(ζ - v/s) and its slope."""
-    if isinstance(readouts, Discrete):
-        v, p = np.asarray(readouts.values), np.asarray(readouts.probabilities)
-        terms = 1 / (zeta[:, None] - v / s)
-        return terms @ (p * v**2), -(terms**2) @ (p * v**2)
-    h0, h1 = readouts.weighted_resolvent(s * zeta)  # type: ignore[attr-defined]
-    return s * h0, s**2 * h1
 
 
 def _hilbert_kernel(x: np.ndarray, radius: float) -> tuple[np.ndarray, np.ndarray]:

@@ -83,7 +83,7 @@ def gamp_rie(
             "is_noise_known is for Gaussian label noise; other channels are always taken as known"
         )
     else:
-        offset = mu0 * float(instance.readouts.sum()) / math.sqrt(instance.k)
+        offset = mu0 * float(instance.readouts.sum()) / math.sqrt(instance.k) + instance.output_shift
         # Σ v_i(|w_i|² - d) moves it by σ'' · (Σ v_i(|w_i|²/d - 1))/(2√k): variance μ₂²/(2d) for Gaussian
         # weights.
         output = ChannelOutput(problem.channel, tail, offset, mu2**2 / (2 * d))
@@ -135,7 +135,7 @@ def population_error(instance: Instance, intercept: float, vector: np.ndarray, m
 
 
 class _Teacher:
-    r"""The teacher's power and its projections on the polynomials of degree 0, 1 and 2.
+    r"""The teacher's variance and its projections on the polynomials of degree 0, 1 and 2.
 
     With s_i = |w_i|/√d, E σ(w·x/√d) = m₀(s), E σ x = (m₁/s) w/√d, E σ (xxᵀ - I) = (m₂/s²) wwᵀ/d, m_ℓ(s) = E
     σ(sz) He_ℓ(z).
@@ -144,7 +144,6 @@ class _Teacher:
     def __init__(self, instance: Instance) -> None:
         w, v = np.asarray(instance.weights, dtype=float), instance.readouts
         k, d = w.shape
-        self.power = Observer(instance).teacher_power
         s = np.sqrt(np.einsum("ij,ij->i", w, w) / d)
         # Gauss–Legendre on panels that end at 0, where the kinks of the usual activations are.
         node, weight = np.polynomial.legendre.leggauss(10)
@@ -154,19 +153,21 @@ class _Teacher:
         values = instance.problem.activation(s[:, None] * z) * measure
         scaled = v / math.sqrt(k)
         s = np.maximum(s, 1e-300)
-        self.mean = float(scaled @ values.sum(axis=1))
+        mean = float(scaled @ values.sum(axis=1))
+        self.variance = Observer(instance).teacher_power - mean**2
+        self.mean = mean + instance.output_shift
         self.vector = (scaled * (values @ z) / s) @ w / math.sqrt(d)
         self.matrix = (w.T * (scaled * (values @ (z**2 - 1)) / s**2)) @ w / (2 * d)
         self.s_matrix = (w.T * v) @ w / math.sqrt(k * d)
 
     def error(self, intercept: float, vector: np.ndarray, matrix: np.ndarray) -> float:
-        known = self.mean**2 + self.vector @ self.vector + 2 * np.sum(self.matrix**2)
+        known = self.vector @ self.vector + 2 * np.sum(self.matrix**2)
         missed = (
             (intercept - self.mean) ** 2
             + np.sum((vector - self.vector) ** 2)
             + 2 * np.sum((matrix - self.matrix) ** 2)
         )
-        return float(self.power - known + missed)
+        return float(self.variance - known + missed)
 
     def observe(self, state: GampRieState, scale: float) -> dict[str, float]:
         error = self.error(state.intercept, state.vector, state.matrix)

@@ -93,6 +93,11 @@ class Design:
         gram[np.diag_indices_from(gram)] -= weights.sum()
         return gram, vector
 
+    def linear_sums(self, weights: np.ndarray) -> np.ndarray:
+        """Σ w x̃, without the cost of a matrix product."""
+        vector = self.blocks.weighted_sum(weights)
+        return vector if self.whitener is None else self.whitener.T @ vector
+
     def to_raw(self, matrix: np.ndarray, vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The same quadratic and linear form in the coordinates of the inputs (about the centre)."""
         if self.whitener is None:
@@ -346,14 +351,14 @@ def _first_state(
     elif linear_power != 0.0 or is_spectral:
         centred = labels - labels.mean()
         power_y = max(float(np.mean(centred**2)), 1e-300)
-        gram, vector = design.sums(centred)
+        gram, vector = design.sums(centred) if is_spectral else (None, design.linear_sums(centred))
         if linear_power != 0.0:
             power = linear_power
             if power is None:
                 power = max(float(vector @ vector) / n**2 - power_y * d / n, 1e-3 * power_y * d / n) / d
             noise = max(power_y - d * power, 0.05 * power_y)
             state.vector, n_free = ridge_posterior(design.second_moment(), vector / n, noise / n, power)
-        if is_spectral:
+        if gram is not None:
             values, basis = np.linalg.eigh(gram / (2 * n))
             noise_std = math.sqrt(power_y * d / (4 * n))
             shrunk = shrinkage(values, noise_std)

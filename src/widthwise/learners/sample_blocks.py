@@ -3,12 +3,13 @@ r"""The two products over samples that a second-order regression needs, a block 
 For inputs x_μ (taken about a centre) and a symmetric matrix Q these are
 
 .. math:: x_\mu^\top Q\, x_\mu + b^\top x_\mu \quad\text{for every } \mu,
-          \qquad \sum_\mu w_\mu x_\mu x_\mu^\top, \quad \sum_\mu w_\mu x_\mu ,
+          \qquad \sum_\mu w_\mu x_\mu x_\mu^\top, \quad \sum_\mu w_\mu x_\mu ;
 
-one matrix product each; nothing of size n × d × d is ever made. Blocks are multiplied in the precision of
-the data and added up in double precision. The second product is symmetric: with the weights shifted to be
-nonnegative it is ZᵀZ, Z = √(w + c) x, which costs half of a general product (1.7 times faster as measured),
-minus c times the plain Gram matrix, known from the first pass.
+nothing of size n × d × d is ever made. Both cost half of a general matrix product. In the first Q may be
+replaced by the triangle T (its diagonal, and twice what is above), which multiplies by the triangular
+product of BLAS. The second is symmetric: with the weights shifted to be nonnegative it is ZᵀZ, Z = √(w + c)
+x, minus c times the plain Gram matrix, known from the first pass. Blocks stay in the cache between their
+uses, are multiplied in the precision of the data and added up in double precision.
 
 Inputs may be an array, a ``numpy.memmap`` (read a block at a time) or a Dask array, whose products are
 reductions over its chunks, wherever these live.
@@ -21,12 +22,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dsyrk, dtrmm, ssyrk, strmm
 
 __all__ = ["SampleBlocks", "is_dask"]
 
-# Entries of a block: about 1 MB in single precision, which stays in the cache between its two uses.
-_BLOCK_SIZE = 2**18
-_MIN_ROWS = 1024
+# Entries of a block: half a MB in single precision, which stays in the cache between its uses.
+_BLOCK_SIZE = 2**17
+_MIN_ROWS = 256
 # A sum of more single-precision terms than this loses digits.
 _MAX_ROWS = 8192
 
@@ -54,83 +56,56 @@ class SampleBlocks:
         if isinstance(centre, str):
             if centre != "mean":
                 raise ValueError(f'centre must be an array, "mean" or None; got {centre!r}')
-            self.centre = sum(self._each(_total)) / self.n_samples
+            self.centre = self._over_samples(_total) / self.n_samples
         elif centre is not None:
             self.centre = np.asarray(centre, dtype=float)
 
     @cached_property
     def covariance(self) -> np.ndarray:
         """Σ (x - centre)(x - centre)ᵀ/n, float64."""
-        total = np.zeros((self.n_features, self.n_features))
-        for part in self._each(_gram):
-            total += part
-        return total / self.n_samples
+        return self._over_samples(_gram) / self.n_samples
 
     def forms(self, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
         """xᵀ Q x + bᵀ x for every sample, float64."""
-        return np.concatenate(list(self._each(_forms, matrix, vector)))
+        triangle = np.triu(matrix) + np.triu(matrix, 1)
+        return self._over_samples(_forms, triangle, vector)
+
+    def weighted_sum(self, weights: np.ndarray) -> np.ndarray:
+        """Σ w x."""
+        return self._over_samples(_weighted_vector, per_sample=(weights,))
 
     def weighted_sums(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Σ w x xᵀ and Σ w x."""
         shift = max(0.0, -float(weights.min()))
         root = np.sqrt(weights + shift)
-        gram = -shift * self.n_samples * self.covariance
-        vector = np.zeros(self.n_features)
-        for part, total in self._each(_weighted, per_sample=(root, weights)):
-            gram += part
-            vector += total
-        return gram, vector
+        gram, vector = self._over_samples(_weighted, per_sample=(root, weights))
+        return gram - shift * self.n_samples * self.covariance, vector
 
-    def _each(
-        self, function: Callable, *shared: Any, per_sample: tuple[np.ndarray, ...] = ()
-    ) -> Iterator[Any]:
-        if self.is_dask:
-            yield from self._each_chunk(function, shared, per_sample)
-            return
-        rows = _n_rows(self.n_features)
-        for start in range(0, self.n_samples, rows):
-            part = slice(start, start + rows)
-            yield function(self.inputs[part], self.centre, *shared, *(w[part] for w in per_sample))
-
-    def _each_chunk(
-        self, function: Callable, shared: tuple, per_sample: tuple[np.ndarray, ...]
-    ) -> Iterator[Any]:
+    def _over_samples(self, function: Callable, *shared: Any, per_sample: tuple[np.ndarray, ...] = ()) -> Any:
+        """The function of all samples: whole for an array, over the chunks of a Dask array."""
+        if not self.is_dask:
+            return function(self.inputs, self.centre, *shared, *per_sample)
         import dask
 
         inputs = self.inputs.rechunk({1: -1}) if len(self.inputs.chunks[1]) > 1 else self.inputs
-        chunks = inputs.to_delayed().ravel()
         stops = np.cumsum(inputs.chunks[0])
         parts = [slice(stop - size, stop) for stop, size in zip(stops, inputs.chunks[0], strict=True)]
-        work = dask.delayed(_in_blocks)
+        work = dask.delayed(function)
         tasks = [
-            work(function, chunk, self.centre, shared, tuple(w[part] for w in per_sample))
-            for chunk, part in zip(chunks, parts, strict=True)
+            work(chunk, self.centre, *shared, *(w[part] for w in per_sample))
+            for chunk, part in zip(inputs.to_delayed().ravel(), parts, strict=True)
         ]
-        if function is not _forms:
-            # A tree of sums: what travels to the caller is one d × d matrix.
-            while len(tasks) > 1:
-                tasks = [dask.delayed(_add)(tasks[i : i + 8]) for i in range(0, len(tasks), 8)]
-        yield from dask.compute(*tasks)
+        if function is _forms:
+            return np.concatenate(dask.compute(*tasks))
+        # A tree of sums: what travels to the caller is one d × d matrix.
+        while len(tasks) > 1:
+            tasks = [dask.delayed(_add)(tasks[i : i + 8]) for i in range(0, len(tasks), 8)]
+        return tasks[0].compute()
 
 
 def is_dask(inputs: Any) -> bool:
     """Whether the inputs are a Dask collection (told without importing Dask)."""
     return type(inputs).__module__.split(".")[0] == "dask"
-
-
-def _n_rows(n_features: int) -> int:
-    return min(max(_MIN_ROWS, _BLOCK_SIZE // n_features), _MAX_ROWS)
-
-
-def _in_blocks(function: Callable, chunk: np.ndarray, centre: Any, shared: tuple, per_sample: tuple) -> Any:
-    """The function over one Dask chunk, again a block at a time: chunks may be large."""
-    n, d = chunk.shape
-    rows = _n_rows(d)
-    results = [
-        function(chunk[i : i + rows], centre, *shared, *(w[i : i + rows] for w in per_sample))
-        for i in range(0, n, rows)
-    ]
-    return np.concatenate(results) if function is _forms else _add(results)
 
 
 def _add(results: list[Any]) -> Any:
@@ -139,42 +114,110 @@ def _add(results: list[Any]) -> Any:
     return sum(results)
 
 
-def _centred(block: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
-    block = np.asarray(block)
-    dtype = block.dtype if block.dtype in (np.float32, np.float64) else np.dtype(float)
-    if centre is None:
-        return block.astype(dtype, copy=False)
-    # The difference in double precision: features may be large beside their spread.
-    return np.subtract(block, centre, dtype=float).astype(dtype, copy=False)
+class _Blocks:
+    """Walks over samples; blocks and their products live in two rooms that are used again and again.
+
+    Rooms are laid out as the samples are: by rows, or by columns for the transpose of a d × n array.
+    """
+
+    def __init__(self, inputs: np.ndarray, centre: np.ndarray | None) -> None:
+        self.inputs, self.centre = inputs, centre
+        self.n, self.d = inputs.shape
+        self.rows = min(max(_MIN_ROWS, _BLOCK_SIZE // self.d), _MAX_ROWS, self.n)
+        self.dtype = inputs.dtype if inputs.dtype in (np.float32, np.float64) else np.dtype(float)
+        self.is_by_rows = inputs.strides[1] <= inputs.strides[0]
+        self._rooms = np.empty((2, self.rows * self.d), dtype=self.dtype)
+
+    def __iter__(self) -> Iterator[tuple[slice, np.ndarray]]:
+        for start in range(0, self.n, self.rows):
+            part = slice(start, min(start + self.rows, self.n))
+            block = np.asarray(self.inputs[part])
+            if self.centre is not None:
+                # The difference in double precision: features may be large beside their spread.
+                room = self._room(0, len(block))
+                block = np.subtract(block, self.centre, out=room, dtype=float, casting="same_kind")
+            yield part, block.astype(self.dtype, copy=False)
+
+    def scaled(self, x: np.ndarray, factor: np.ndarray | float) -> np.ndarray:
+        """The block times a factor (for each sample or each feature), in the second room."""
+        return np.multiply(x, factor, out=self._room(1, len(x)))
+
+    def _room(self, which: int, n_rows: int) -> np.ndarray:
+        flat = self._rooms[which, : n_rows * self.d]
+        return flat.reshape(n_rows, self.d) if self.is_by_rows else flat.reshape(self.d, n_rows).T
 
 
-def _total(block: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
-    return np.asarray(block).sum(axis=0, dtype=float)
+class _GramSum:
+    """Σ zzᵀ in double precision, from sums in that of the blocks over at most ``_MAX_ROWS`` samples."""
+
+    def __init__(self, blocks: _Blocks) -> None:
+        self._update = ssyrk if blocks.dtype == np.float32 else dsyrk
+        self._sum = np.zeros((blocks.d, blocks.d))
+        self._part = np.zeros((blocks.d, blocks.d), dtype=blocks.dtype, order="F")
+        self._n_rows = 0
+
+    def add(self, z: np.ndarray) -> None:
+        if self._n_rows + len(z) > _MAX_ROWS:
+            self._flush()
+        self._n_rows += len(z)
+        a, transposed = (z.T, 0) if z.flags.c_contiguous else (z, 1)
+        self._part = self._update(1.0, a, 1.0, self._part, trans=transposed, overwrite_c=1)
+
+    def total(self) -> np.ndarray:
+        """The sum; BLAS fills the upper triangle."""
+        self._flush()
+        return np.triu(self._sum) + np.triu(self._sum, 1).T
+
+    def _flush(self) -> None:
+        self._sum += self._part
+        self._part[:] = 0
+        self._n_rows = 0
 
 
-def _gram(block: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
-    x = _centred(block, centre)
-    return (x.T @ x).astype(float)
+def _total(inputs: np.ndarray, centre: None) -> np.ndarray:
+    return sum(x.sum(axis=0, dtype=float) for _, x in _Blocks(inputs, centre))
+
+
+def _gram(inputs: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
+    blocks = _Blocks(inputs, centre)
+    gram = _GramSum(blocks)
+    for _, x in blocks:
+        gram.add(blocks.scaled(x, 1.0))
+    return gram.total()
 
 
 def _forms(
-    block: np.ndarray, centre: np.ndarray | None, matrix: np.ndarray, vector: np.ndarray
+    inputs: np.ndarray, centre: np.ndarray | None, triangle: np.ndarray, vector: np.ndarray
 ) -> np.ndarray:
-    x = _centred(block, centre)
-    # xᵀQx + bᵀx = Σ_j x_j (Qx + b)_j, with the product laid out as the samples are.
-    q, b = matrix.astype(x.dtype, copy=False), vector.astype(x.dtype, copy=False)
-    if x.strides[1] <= x.strides[0]:
-        half = x @ q
-        half += b
-        return np.einsum("ij,ij->i", half, x).astype(float)
-    half = q @ x.T
-    half += b[:, None]
-    return np.einsum("ji,ji->i", half, x.T).astype(float)
+    blocks = _Blocks(inputs, centre)
+    a, b = np.asfortranarray(triangle, dtype=blocks.dtype), vector.astype(blocks.dtype)
+    multiply = strmm if blocks.dtype == np.float32 else dtrmm
+    result = np.empty(blocks.n)
+    diagonal = np.diag(a) if not np.triu(a, 1).any() else None
+    for part, x in blocks:
+        room = blocks.scaled(x, 1.0 if diagonal is None else diagonal)
+        if diagonal is not None:  # no product is needed for a prior mean
+            half = room
+        elif blocks.is_by_rows:  # columns of the Fortran matrix that BLAS sees
+            half = multiply(1.0, a, room.T, overwrite_b=1).T
+        else:
+            half = multiply(1.0, a, room, side=1, trans_a=1, overwrite_b=1)
+        rows, columns = (half, x) if blocks.is_by_rows else (half.T, x.T)
+        result[part] = np.einsum("ij,ij->i" if blocks.is_by_rows else "ji,ji->i", rows, columns)
+        result[part] += x @ b
+    return result
+
+
+def _weighted_vector(inputs: np.ndarray, centre: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
+    return sum(weights[part].astype(x.dtype) @ x for part, x in _Blocks(inputs, centre))
 
 
 def _weighted(
-    block: np.ndarray, centre: np.ndarray | None, root: np.ndarray, weights: np.ndarray
+    inputs: np.ndarray, centre: np.ndarray | None, root: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    x = _centred(block, centre)
-    z = x * root.astype(x.dtype)[:, None]
-    return (z.T @ z).astype(float), (x.T @ weights.astype(x.dtype)).astype(float)
+    blocks = _Blocks(inputs, centre)
+    gram, vector = _GramSum(blocks), np.zeros(blocks.d)
+    for part, x in blocks:
+        vector += weights[part].astype(x.dtype) @ x
+        gram.add(blocks.scaled(x, root[part].astype(x.dtype)[:, None]))
+    return gram.total(), vector
