@@ -367,3 +367,13 @@ def test_an_activation_has_one_colour():
     assert len({plotting.activation_color(name) for name in main}) == len(main)
     # The text decides, not the order of calls or a seed of the process.
     assert plotting.activation_color("tanh(2*x)") == plotting._PALETTE[4]
+
+
+def test_an_error_measure_names_the_axis():
+    problem = ww.Problem("relu", readouts="rademacher", channel="probit:0.1")
+    curve = ww.learning_curve(problem, [1.0, 3.0], error="zero-one")
+    ax = plotting.plot_error(None, curve)
+    assert ax.get_ylabel() == "share of wrong labels"
+    drawn = np.concatenate([line.get_ydata() for line in ax.get_lines()])
+    assert set(curve.error) <= set(drawn)
+    assert plotting.plot_error(None, curve, quantity="excess_error").get_ylabel().startswith("excess error")

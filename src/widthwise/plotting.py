@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from .denoising import MatrixDenoiser
 from .problem import Problem
 from .theory.branches import Branch, trace_branches
+from .theory.errors import with_error
 from .theory.solution import LearningCurve, Solution
 from .theory.transitions import Transition, transitions
 
@@ -80,16 +81,22 @@ def plot_error(
     curve: LearningCurve,
     label: str | None = None,
     *,
-    quantity: str = "excess_error",
+    quantity: str | None = None,
     color: Any = None,
     is_log: bool = False,
 ) -> Axes:
-    """Error against alpha. ``quantity`` may be any scalar field of a solution; NaN leaves a gap."""
+    """Error against alpha: the measure that the curve carries, else the excess error.
+
+    ``quantity`` may be any scalar field of a solution; NaN leaves a gap.
+    """
+    if quantity is None:
+        quantity = "error" if curve.error_name else "excess_error"
     ax = _axes(ax)
     color = activation_color(curve.problem.activation.name) if color is None else color
     _draw(ax, curve, getattr(curve, quantity), color, label)
     ax.set_xlabel(_LABELS["alpha"])
-    ax.set_ylabel(_LABELS.get(quantity, quantity.replace("_", " ")))
+    is_measure = quantity == "error" and curve.error_name
+    ax.set_ylabel(_measure_label(curve.error_name) if is_measure else _label(quantity))
     if is_log:
         ax.set_yscale("log")
     return ax
@@ -134,8 +141,9 @@ def plot_learning_curve(
     branches: Sequence[Branch] | None = None,
     is_log: bool = False,
     title: str | None = None,
+    error: str | None = None,
 ) -> Figure:
-    """Two panels over alpha: the excess error on every branch, and the overlaps below.
+    """Two panels over alpha: the excess error on every branch (or another ``error``), the overlaps below.
 
     The figure reaches from the smallest to the largest of the ``alphas``; branches are resolved as
     finely as they turn, whatever lies between. A thin vertical line marks each transition. ``found``
@@ -153,14 +161,14 @@ def plot_learning_curve(
             2, 1, sharex=True, figsize=(_COLUMN, 1.25 * _COLUMN), layout="constrained", height_ratios=[1.2, 1]
         )
         for curve in branches:
-            plot_error(top, curve, is_log=is_log)
+            plot_error(top, curve if error is None else with_error(curve, error), is_log=is_log)
         for i, (state, part) in enumerate(_stable_parts(branches)):
             # beside the equilibrium, lines on the axis would tell nothing
             plot_overlaps(bottom, part, is_labelled=i == 0, is_zero_drawn=state == EQUILIBRIUM)
         top.set_xlabel("")
         top.set_title(_title(problem) if title is None else title, fontsize=7.5, pad=12 if changes else 6)
         top.set_xlim(low, high)
-        if not is_log:
+        if not is_log and error is None:
             top.set_ylim(bottom=0)
         for change in changes:
             for ax in (top, bottom):
@@ -233,7 +241,7 @@ def plot_bifurcation(
         if quantity == "weight_overlap":
             ax.set_ylim(-0.03, 1.03)
         ax.set_xlabel(_LABELS["alpha"])
-        ax.set_ylabel(_LABELS.get(quantity, quantity.replace("_", " ")))
+        ax.set_ylabel(_label(quantity))
         _tidy(ax)
         if is_new:
             ax.set_title(_title(branches[0].problem), fontsize=7.5)
@@ -310,6 +318,12 @@ _LABELS = {
     "free_entropy": r"free entropy $f_\mathrm{RS}$",
     "mutual_information": r"mutual information $I/(kd)$ (nats)",
 }
+_MEASURES = {
+    "zero-one": "share of wrong labels",
+    "cross-entropy": "cross-entropy (nats)",
+    "absolute": "mean absolute error",
+    "mean-square": "mean-square error",
+}
 _QUANTITIES = [name for name in _LABELS if name != "alpha"]
 _ARRAYS = ("weight_overlap", "weight_overlap_hat")
 
@@ -320,6 +334,15 @@ def _axes(ax: Axes | None, size: tuple[float, float] = (_COLUMN, 0.8 * _COLUMN))
     import matplotlib.pyplot as plt
 
     return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def _label(quantity: str) -> str:
+    return _LABELS.get(quantity, quantity.replace("_", " "))
+
+
+def _measure_label(name: str) -> str:
+    label = _MEASURES[name.removeprefix("gibbs-")]
+    return f"{label}, one draw" if name.startswith("gibbs-") else label
 
 
 def _changes(found: Sequence[Transition], low: float, high: float) -> list[float]:

@@ -325,3 +325,37 @@ def test_order_of_alpha_is_kept(capsys):
     _, out, _ = run(capsys, "--alpha", "3,1,2", "--json")
     assert [p["alpha"] for p in json.loads(out)["points"]] == [3, 1, 2]
     assert np.all([p["is_equilibrium"] for p in json.loads(out)["points"]])
+
+
+# --- channels and error measures -----------------------------------------------------------------
+
+
+CLASSES = ["--readouts", "rademacher", "--channel", "probit:0.1", "--alpha", "0.8"]
+
+
+def test_an_error_measure_is_a_column_of_every_format(capsys):
+    problem = ww.Problem("relu", readouts="rademacher", channel="probit:0.1")
+    exact = ww.solve(problem, 0.8, error="zero-one").error
+    code, out, _ = run(capsys, *CLASSES, "--error", "zero-one", "--json")
+    assert code == 0 and json.loads(out)["points"][0]["zero_one_error"] == pytest.approx(exact, rel=1e-9)
+    _, out, _ = run(capsys, *CLASSES, "--error", "zero-one", "--csv", "--quantity", "tilt")
+    row = next(csv.DictReader(io.StringIO(out)))
+    assert float(row["zero_one_error"]) == pytest.approx(exact, rel=1e-9) and "excess_error" not in row
+    _, out, _ = run(capsys, *CLASSES, "--error", "zero-one", "--branch", "all")
+    assert f"{exact:.5f}" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--error", "zero-one"], "--error: the zero-one error needs single labels"),
+        ([*CLASSES, "--error", "zero-on"], "did you mean 'zero-one'"),
+        (["--channel", "sign"], "add shift=, as in sign:shift=0"),
+        (["--channel", "probit:-1"], "must be > 0 and finite; got -1"),
+        (["--channel", "laplace:0"], "must be > 0 and finite; got 0"),
+        (["--channel", "probt:1"], "did you mean 'probit'"),
+    ],
+)
+def test_bad_channels_and_errors_are_one_sentence(capsys, options, words):
+    code, out, err = run(capsys, *options)
+    assert (code, out) == (2, "") and words in err and len(err.strip().splitlines()) == 1

@@ -18,7 +18,7 @@ from widthwise.ingredients.channels import (
     Sign,
     StudentT,
 )
-from widthwise.theory.errors import KINDS, MEASURES, channel_error
+from widthwise.theory.errors import KINDS, MEASURES, channel_error, error_at, gap_of_error
 
 GAP, POWER = 0.17, 0.62
 
@@ -193,3 +193,43 @@ def test_messages():
             ww.error(solution, *arguments)
     with pytest.raises(ValueError, match="only with a cost"):
         ww.error(solution, "absolute", prediction=np.sin)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("zero-one", "bayes"), ("gibbs-cross-entropy", "gibbs")])
+def test_curves_carry_the_error_asked_for(name, kind):
+    problem = ww.Problem("relu", readouts="rademacher", channel="probit:0.1", gamma=1.7)
+    curve = ww.learning_curve(problem, [0.7, 3.0], error=name)
+    exact = ww.error(curve, name.removeprefix("gibbs-"), kind)
+    np.testing.assert_array_equal(curve.error, exact)
+    assert ww.solve(problem, 3.0, error=name).error == pytest.approx(exact[1], rel=1e-9)
+    column = f"{name.replace('-', '_')}_error"
+    np.testing.assert_array_equal(curve.to_xarray()[column], exact)
+    assert [row[column] for row in curve.to_dicts()] == exact.tolist() and curve[1:].error_name == name
+    plain = ww.learning_curve(problem, [0.7])
+    assert plain.error_name == "" and column not in plain.to_dicts()[0] and np.isnan(plain.error).all()
+
+
+def test_gap_of_an_error():
+    problem = ww.Problem("relu", readouts="rademacher", channel="probit:0.1")
+    gap = gap_of_error(problem, "zero-one", 0.2)
+    assert float(error_at(problem, gap, "zero-one")) == pytest.approx(0.2, rel=1e-10)
+    floor, ceiling = error_at(problem, [0.0, problem.output_power], "zero-one")
+    assert gap_of_error(problem, "zero-one", floor) == 0
+    assert gap_of_error(problem, "zero-one", ceiling) == math.inf
+    assert ceiling == pytest.approx(0.5) and floor == pytest.approx(
+        math.atan(math.sqrt(0.1 / problem.output_power)) / math.pi, rel=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("channel", "name", "words"),
+    [
+        (0.1, "zero-one", "needs single labels"),
+        ("sign", "gibbs-zero-on", "did you mean 'gibbs-zero-one'"),
+        ("sign", "accuracy", "choose from mean-square, zero-one"),
+    ],
+)
+def test_errors_that_do_not_fit(channel, name, words):
+    problem = ww.Problem("tanh", channel=channel)
+    with pytest.raises(ValueError, match=words):
+        ww.learning_curve(problem, [1.0], error=name)

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CsvOption",
+    "ErrorOption",
     "JsonOption",
     "PlotOption",
     "app",
+    "check_error_option",
     "check_figure",
     "check_format",
     "phase",
@@ -60,6 +62,17 @@ PlotOption = Annotated[
     ),
 ]
 
+ErrorOption = Annotated[
+    str | None,
+    typer.Option(
+        "--error",
+        metavar="NAME",
+        help="An error measure besides: zero-one (share of wrong labels), cross-entropy (nats), absolute or "
+        "mean-square, of the optimal prediction; after gibbs-, of one draw from the posterior.",
+        show_default=False,
+    ),
+]
+
 app = typer.Typer(add_completion=False)
 
 
@@ -77,6 +90,7 @@ def predict(
             "specialised (some are), or all solutions found.",
         ),
     ] = "equilibrium",
+    error: ErrorOption = None,
     quantity: Annotated[
         str | None,
         typer.Option(
@@ -100,14 +114,17 @@ def predict(
     Example: widthwise predict --activation "tanh(2*x)" --weights rademacher --branch all --alpha 2 --json
 
     Example: widthwise predict --activation sigma3 --alpha 0.1:4:40 --plot curve.pdf
+
+    Example: widthwise predict --readouts rademacher --channel probit:0.1 --error zero-one
     """
-    from ..theory.solution import FIELDS
+    from ..theory.solution import FIELDS, error_column
     from ..theory.solver import BRANCHES
 
     check_format(json, csv)
     branch = choose("--branch", branch, [*BRANCHES, "all"], "branch")
     quantities = _quantities(quantity, FIELDS)
     alphas = read_alphas(alpha)
+    check_error_option(problem, error)
     if plot is not None:
         check_figure(plot)
         if np.ptp(alphas) == 0:
@@ -115,29 +132,42 @@ def predict(
 
     start = time.perf_counter()
     try:
-        points = _solve(problem, alphas, branch)
-    except ArithmeticError as error:  # parameters of 1e300 overflow before any status can be given
-        talk(f"error: the equations cannot be evaluated for these parameters: {error}")
+        points = _solve(problem, alphas, branch, error)
+    except ArithmeticError as reason:  # parameters of 1e300 overflow before any status can be given
+        talk(f"error: the equations cannot be evaluated for these parameters: {reason}")
         raise typer.Exit(1) from None
-    except ValueError as error:  # an alpha beyond what can be computed
-        complain("--alpha", error)
+    except ValueError as reason:  # an alpha beyond what can be computed
+        complain("--alpha", reason)
     talk(f"{len(points)} points in {time.perf_counter() - start:.2f} s")
 
     fields = [*ALWAYS, *([n for n in FIELDS if n not in ALWAYS] if quantities is None else quantities)]
+    if error is not None:
+        fields.append(error_column(error))
     records = [{name: values[name] for name in fields} for values in (p.to_dict() for p in points)]
     if json:
         write(as_json(problem.to_dict(), records))
     elif csv:
         write(as_csv(problem.to_dict(), records))
     else:
-        _print_points(problem, points, list(IN_TABLE) if quantities is None else quantities)
+        _print_points(problem, points, list(IN_TABLE) if quantities is None else quantities, error)
     if plot is not None:
-        _write_figure(problem, alphas, plot)
+        _write_figure(problem, alphas, error, plot)
     missing = [p for p in points if not p.is_converged]
     if missing:
         reasons = ", ".join(sorted({f"{p.branch}: {p.status}" for p in missing}))
         talk(f"{len(missing)} of {len(points)} points have no numbers ({reasons})")
         raise typer.Exit(1)
+
+
+def check_error_option(problem: Problem, error: str | None) -> None:
+    """Refuse an error measure that is unknown or does not fit the labels."""
+    from ..theory.errors import check_error
+
+    try:
+        if error is not None:
+            check_error(problem, error)
+    except ValueError as reason:
+        complain("--error", reason)
 
 
 def check_format(json: bool, csv: bool) -> None:
@@ -184,16 +214,17 @@ def phase(point: Solution) -> str:
     return "metastable" if point.is_stable else "unstable"
 
 
-def _solve(problem: Problem, alphas: np.ndarray, branch: str) -> list[Solution]:
-    from ..theory.solution import Solution
+def _solve(problem: Problem, alphas: np.ndarray, branch: str, error: str | None) -> list[Solution]:
+    from ..theory.errors import with_error
+    from ..theory.solution import LearningCurve, Solution
     from ..theory.solver import _as_alpha, all_solutions, learning_curve
 
     if branch != "all":
-        return list(learning_curve(problem, alphas, branch))
+        return list(learning_curve(problem, alphas, branch, error=error))
     points: list[Solution] = []
     for value, found in zip(alphas, all_solutions(problem, _as_alpha(alphas)), strict=True):
         points += found or [Solution.missing(problem, float(value), "equilibrium", "did not converge")]
-    return points
+    return points if error is None else list(with_error(LearningCurve(problem, branch, points), error))
 
 
 def _quantities(text: str | None, fields: tuple[str, ...]) -> list[str] | None:
@@ -203,7 +234,7 @@ def _quantities(text: str | None, fields: tuple[str, ...]) -> list[str] | None:
     return [name for name in dict.fromkeys(names) if name not in ALWAYS]
 
 
-def _print_points(problem: Problem, points: list[Solution], quantities: list[str]) -> None:
+def _print_points(problem: Problem, points: list[Solution], quantities: list[str], error: str | None) -> None:
     from ..plotting import shown_readouts
 
     shown = shown_readouts(points[0].readout_values, problem.readouts.is_discrete)
@@ -213,6 +244,8 @@ def _print_points(problem: Problem, points: list[Solution], quantities: list[str
             columns += [f"{name}_|v| =_{abs(points[0].readout_values[i]):.4g}" for i in shown]
         else:
             columns.append(name)
+    if error is not None:
+        columns.append(f"{error}_error")
     has_failed = any(not point.is_converged for point in points)
     rows = []
     for point in points:
@@ -223,12 +256,14 @@ def _print_points(problem: Problem, points: list[Solution], quantities: list[str
                 row += [number(float(value[i])) for i in shown]
             else:
                 row.append(value if isinstance(value, str) else number(float(value)))
+        if error is not None:
+            row.append(number(point.error))
         rows.append([*row, point.status] if has_failed else row)
     print_table([*columns, "status"] if has_failed else columns, rows, title=repr(problem))
 
 
-def _write_figure(problem: Problem, alphas: np.ndarray, name: str) -> None:
+def _write_figure(problem: Problem, alphas: np.ndarray, error: str | None, name: str) -> None:
     use_no_screen()
     from ..plotting import plot_learning_curve
 
-    save_figure(plot_learning_curve(problem, alphas), name)
+    save_figure(plot_learning_curve(problem, alphas, error=error), name)

@@ -14,25 +14,41 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..ingredients.channels import Additive, Channel
 from ..ingredients.channels.integrated import Integrated
 from ..ingredients.channels.quadrature import quadrature
 from ..ingredients.channels.rules import REACH, panels, subdivide
+from ..problem import Problem
 from .label_laws import LabelLaws
 from .solution import LearningCurve, Solution
 
-__all__ = ["KINDS", "MEASURES", "channel_error", "error"]
+__all__ = [
+    "ERRORS",
+    "KINDS",
+    "MEASURES",
+    "channel_error",
+    "check_error",
+    "error",
+    "error_at",
+    "gap_of_error",
+    "with_error",
+]
 
 MEASURES = ("mean-square", "zero-one", "cross-entropy", "absolute")
 KINDS = ("bayes", "gibbs")
+ERRORS = (*MEASURES, *(f"gibbs-{measure}" for measure in MEASURES))
+"""Names that ``error=`` takes wherever a curve is computed."""
 
 Cost = Callable[[np.ndarray, np.ndarray], Any]
+Curve = TypeVar("Curve", bound=LearningCurve)
 
 
 def error(
@@ -73,6 +89,65 @@ def error(
         ]
     )
     return float(values[0]) if isinstance(solution, Solution) else values
+
+
+def check_error(problem: Problem, name: str) -> tuple[str, str]:
+    """Measure and kind that a name such as "zero-one" or "gibbs-zero-one" means, if it fits the labels."""
+    measure, kind = str(name), "bayes"
+    if measure.startswith("gibbs-"):
+        measure, kind = measure.removeprefix("gibbs-"), "gibbs"
+    if measure not in MEASURES:
+        near = get_close_matches(str(name), ERRORS, n=1)
+        hint = f", did you mean {near[0]!r}?" if near else ""
+        raise ValueError(
+            f"unknown error {name!r}{hint}; choose from {', '.join(MEASURES)}, or one of them after gibbs-"
+        )
+    _check(problem.channel, measure, kind, None)
+    return measure, kind
+
+
+def error_at(problem: Problem, gaps: ArrayLike, name: str) -> np.ndarray:
+    """An error by name where the output is known up to variances ``gaps``; NaN where these are."""
+    measure, kind = check_error(problem, name)
+    gaps = np.asarray(gaps, dtype=float)
+    values = [
+        math.nan
+        if math.isnan(gap)
+        else channel_error(problem.channel, float(gap), problem.output_power, measure, kind)
+        for gap in gaps.reshape(-1)
+    ]
+    return np.array(values).reshape(gaps.shape)
+
+
+def with_error(curve: Curve, name: str) -> Curve:
+    """The curve with an error by name as ``error`` of its points."""
+    values = error_at(curve.problem, curve.excess_error, name)
+    result = copy(curve)
+    result._points = tuple(
+        replace(point, error_name=name, error=float(value))
+        for point, value in zip(curve, values, strict=True)
+    )
+    return result
+
+
+def gap_of_error(problem: Problem, name: str, target: float) -> float:
+    """The gap r - q at which a Bayes error has the value ``target``: more knowledge never raises it.
+
+    0 if it is below the error when λ is known, infinity if above the error when nothing is.
+    """
+    power = problem.output_power
+    if not float(error_at(problem, 0.0, name)) < target:
+        return 0.0
+    if float(error_at(problem, power, name)) <= target:
+        return math.inf
+    low, high = math.log(1e-30 * power), math.log(power)
+    while high - low > 1e-11:
+        middle = 0.5 * (low + high)
+        if float(error_at(problem, math.exp(middle), name)) > target:
+            high = middle
+        else:
+            low = middle
+    return math.exp(low)
 
 
 def channel_error(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..problem import Problem
 
-__all__ = ["CONVERGED", "FIELDS", "LearningCurve", "NotConverged", "Solution"]
+__all__ = ["CONVERGED", "FIELDS", "LearningCurve", "NotConverged", "Solution", "error_column"]
 
 CONVERGED = "converged"
 
@@ -74,6 +74,10 @@ class Solution:
     weight_overlap_hat: np.ndarray = field(repr=False)
     note: str = field(default="", repr=False)
     """Why this is the equilibrium where the potential prefers another solution."""
+    error_name: str = field(default="", repr=False)
+    """The error measure asked for, such as "zero-one"; empty if none was."""
+    error: float = field(default=float("nan"), repr=False)
+    """Its value."""
 
     @property
     def is_converged(self) -> bool:
@@ -99,6 +103,8 @@ class Solution:
             elif isinstance(value, np.generic):
                 value = value.item()
             record[name] = value
+            if name == "gibbs_error" and self.error_name:
+                record[error_column(self.error_name)] = float(self.error)
         return record
 
     @classmethod
@@ -113,8 +119,16 @@ class Solution:
         )  # fmt: skip
 
 
+def error_column(name: str) -> str:
+    """The field of tables and files that holds an error measure: ``zero_one_error`` for zero-one."""
+    return f"{name.replace('-', '_')}_error"
+
+
 class LearningCurve(Sequence[Solution]):
-    """Solutions along alpha; every field of a solution is also an array over the curve."""
+    """Solutions along alpha; every field of a solution is also an array over the curve.
+
+    So is ``error``, the measure that was asked for (``error_name``), NaN if none was.
+    """
 
     def __init__(self, problem: Problem, branch: str, points: Sequence[Solution]) -> None:
         self.problem, self.asked = problem, branch
@@ -135,8 +149,13 @@ class LearningCurve(Sequence[Solution]):
         span = f"alpha {self._points[0].alpha:g} to {self._points[-1].alpha:g}" if self._points else "empty"
         return f"<LearningCurve {self.asked}, {len(self)} points, {span}>"
 
+    @property
+    def error_name(self) -> str:
+        """The error measure that was asked for; empty if none was."""
+        return self._points[0].error_name if self._points else ""
+
     def __getattr__(self, name: str) -> np.ndarray:
-        if name.startswith("_") or name not in FIELDS:
+        if name.startswith("_") or name not in (*FIELDS, "error"):
             raise AttributeError(f"a learning curve has no {name!r}; its fields are {', '.join(FIELDS)}")
         return np.array([getattr(point, name) for point in self._points])
 
@@ -152,6 +171,8 @@ class LearningCurve(Sequence[Solution]):
             if name in ("alpha", "readout_values", "readout_weights"):
                 continue
             data[name] = (("alpha", "readout") if name in _ARRAYS else "alpha", getattr(self, name))
+        if self.error_name:
+            data[error_column(self.error_name)] = ("alpha", self.error)
         v, p = readout_grid(self.problem)
         coords = {"alpha": self.alpha, "readout": v, "readout_weights": ("readout", p)}
         return xarray.Dataset(data, coords, attrs={"asked": self.asked, "problem": repr(self.problem)})

@@ -21,6 +21,7 @@ from ..ingredients.weights import Gaussian
 from ..problem import Problem
 from .assemble import ACCEPTED, assemble_averaged, assemble_classes, assemble_universal
 from .averaged import solve_averaged, trace_averaged
+from .errors import check_error, with_error
 from .exact import ExactFamily
 from .families import Family, trace_family
 from .perfect import can_be_perfect, perfect_solutions
@@ -63,7 +64,14 @@ class InexactPotentialWarning(UserWarning):
     """The RS potential prefers a solution that is known not to be the equilibrium."""
 
 
-def solve(problem: Problem, alpha: float, branch: str = "equilibrium", *, theory: str = "main") -> Solution:
+def solve(
+    problem: Problem,
+    alpha: float,
+    branch: str = "equilibrium",
+    *,
+    theory: str = "main",
+    error: str | None = None,
+) -> Solution:
     """The equilibrium (the maximiser of the RS potential) at α, or the best solution of a branch.
 
     For a quadratic activation with Gaussian weights the equilibrium is the universal solution,
@@ -81,6 +89,10 @@ def solve(problem: Problem, alpha: float, branch: str = "equilibrium", *, theory
     theory : {"main", "factorised"}
         "factorised" is the simpler ansatz of the paper's appendix: the same universal branch,
         specialised solutions that ignore the spectrum, and the larger of the two free entropies.
+    error : str, optional
+        An error measure to be evaluated too, as ``error`` of the solution: "zero-one" (share of wrong
+        labels), "cross-entropy", "absolute", "mean-square", or one of these after "gibbs-", for one draw
+        from the posterior in place of the optimal prediction.
 
     Returns
     -------
@@ -88,7 +100,7 @@ def solve(problem: Problem, alpha: float, branch: str = "equilibrium", *, theory
         Where the branch has no solution the status says so and the numbers are NaN;
         ``solution.require()`` raises ``NotConverged``.
     """
-    return _curve(problem, _as_alpha(alpha, scalar=True), branch, theory)[0]
+    return _curve(problem, _as_alpha(alpha, scalar=True), branch, theory, error)[0]
 
 
 def solutions(problem: Problem, alpha: float, *, theory: str = "main") -> list[Solution]:
@@ -97,21 +109,28 @@ def solutions(problem: Problem, alpha: float, *, theory: str = "main") -> list[S
 
 
 def learning_curve(
-    problem: Problem, alphas: ArrayLike, branch: str = "equilibrium", *, theory: str = "main"
+    problem: Problem,
+    alphas: ArrayLike,
+    branch: str = "equilibrium",
+    *,
+    theory: str = "main",
+    error: str | None = None,
 ) -> LearningCurve:
     """Solutions along α on one branch; see :func:`solve`. The whole curve is one batch."""
-    return _curve(problem, _as_alpha(alphas), branch, theory)
+    return _curve(problem, _as_alpha(alphas), branch, theory, error)
 
 
-def _curve(problem: Problem, alpha: np.ndarray, branch: str, theory: str) -> LearningCurve:
+def _curve(problem: Problem, alpha: np.ndarray, branch: str, theory: str, error: str | None) -> LearningCurve:
     if branch not in BRANCHES:
         raise ValueError(f"unknown branch {branch!r}; choose from {', '.join(BRANCHES)}")
+    if error is not None:
+        check_error(problem, error)
     ranked = all_solutions(problem, alpha, theory)
     if branch == "equilibrium" and any(at and not at[0].is_equilibrium for at in ranked):
         warnings.warn(exact_reason(problem), InexactPotentialWarning, stacklevel=3)
-    return LearningCurve(
-        problem, branch, [_pick(problem, a, at, branch) for a, at in zip(alpha, ranked, strict=True)]
-    )
+    points = [_pick(problem, a, at, branch) for a, at in zip(alpha, ranked, strict=True)]
+    curve = LearningCurve(problem, branch, points)
+    return curve if error is None else with_error(curve, error)
 
 
 def exact_reason(problem: Problem) -> str:
