@@ -133,3 +133,35 @@ def test_command_line(capsys):
     for bad in ([], ["--overlap", "2"], ["--excess-error", "x"], ["--overlap", "0.5", "-d", "1.5"]):
         assert main([*options, *bad]) == 2
         assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_an_error_measure_as_target():
+    """α at which the share of wrong labels passes the target, at the optimum and on the universal branch."""
+    problem = ww.Problem("relu", readouts="rademacher", channel="probit:0.02", gamma=0.3)
+    answer = ww.samples_needed(problem, error="zero-one", target=0.1, d=100)
+    for need, branch in ((answer.optimum, "equilibrium"), (answer.universal, "universal")):
+        reached = ww.solve(problem, need.alpha, branch, error="zero-one").error
+        assert reached == pytest.approx(0.1, rel=1e-7)
+        assert need.n == math.ceil(need.alpha * 100**2)
+    assert "ero-one error <= 0.1 needs" in str(answer)
+    # Below the error of one who knows the teacher: arctan(√(Δ/r))/π.
+    floor = math.atan(math.sqrt(0.02 / problem.output_power)) / math.pi
+    out_of_reach = ww.samples_needed(problem, error="zero-one", target=0.9 * floor)
+    assert not out_of_reach.optimum.is_reachable and out_of_reach.n is None
+    assert out_of_reach.optimum.limit == pytest.approx(floor, rel=1e-9)
+    assert ww.samples_needed(problem, error="zero-one", target=0.5).alpha == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"error": "zero-one"}, "go together"),
+        ({"error": "zero-one", "target": 0.1, "overlap": 0.5}, "in place of other targets"),
+        ({"error": "gibbs-zero-one", "target": 0.1}, "leave gibbs- out"),
+        ({"error": "zero-on", "target": 0.1}, "did you mean"),
+        ({"error": "zero-one", "target": math.nan}, "must be finite"),
+    ],
+)
+def test_bad_error_targets(options, words):
+    with pytest.raises(ValueError, match=words):
+        ww.samples_needed(ww.Problem("tanh", channel="sign"), **options)

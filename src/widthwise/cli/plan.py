@@ -9,7 +9,7 @@ import typer
 
 from ..problem import Problem
 from .output import as_json, number, print_table, write
-from .predict import JsonOption
+from .predict import ErrorOption, JsonOption, check_error_option
 from .problem_options import (
     BadInput,
     choose,
@@ -55,6 +55,11 @@ def plan(
             help="Target: smallest centred matrix overlap q2 - gamma vbar², between 0 and 1.",
         ),
     ] = None,
+    error: ErrorOption = None,
+    target: Annotated[
+        str | None,
+        typer.Option("--target", metavar="VALUE", help="With --error: the largest value of it allowed."),
+    ] = None,
     readout: Annotated[
         str | None,
         typer.Option("--readout", metavar="SIZE", help="With --overlap: that of the units with this |v|."),
@@ -74,26 +79,33 @@ def plan(
     Example: widthwise plan --readouts four-point --excess-error 0.01 -d 200
 
     Example: widthwise plan --weights rademacher --overlap 0.9 --json
+
+    Example: widthwise plan --readouts rademacher --channel probit:0.02 --error zero-one --target 0.1
     """
     from ..theory.planner import samples_needed
     from ..theory.solver import THEORIES
 
     theory = choose("--theory", theory, THEORIES, "theory")
+    check_error_option(problem, error)
+    if (error is None) != (target is None):
+        raise BadInput("give --error and --target together, e.g. --error zero-one --target 0.1")
     given = {"excess-error": excess_error, "overlap": overlap, "matrix-overlap": matrix_overlap}
+    given["target"] = target
     asked = [name for name, text in given.items() if text is not None]
     if len(asked) != 1:
         raise BadInput(
-            "give one target: --excess-error, --overlap or --matrix-overlap"
+            "give one target: --excess-error, --overlap, --matrix-overlap or --error with --target"
             + (f"; got --{' and --'.join(asked)}" if asked else ", e.g. --excess-error 0.01")
         )
-    target = {name.replace("-", "_"): _target(f"--{name}", text) for name, text in given.items() if text}
+    goal = {name.replace("-", "_"): _target(f"--{name}", text) for name, text in given.items() if text}
     try:
         answer = samples_needed(
             problem,
             readout=None if readout is None else read_positive("--readout", readout, "|v|"),
             d=None if dimension is None else _whole(dimension),
             theory=theory,
-            **target,
+            error=error,
+            **goal,
         )
     except ValueError as error:
         raise BadInput(f"--{str(error).replace('excess_error', 'excess-error')}") from None

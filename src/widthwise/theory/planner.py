@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..problem import Problem
+from .errors import check_error, error_at, gap_of_error
 from .linear_regime import solve_linear
 from .matrix_table import matrix_table
 from .saddle import Setting
@@ -99,10 +100,10 @@ class SamplesNeeded:
         }
 
     def __str__(self) -> str:
-        word = _WORDS[self.quantity]
+        word = _WORDS.get(self.quantity, f"{self.quantity} error")
         if self.readout is not None:
             word += f" of the units with |readout| {self.readout:.4g}"
-        is_error = self.quantity == "excess_error"
+        is_error = self.quantity not in ("overlap", "matrix_overlap")
         goal = f"{word} {'<=' if is_error else '>='} {self.target:.6g}"
         if not self.optimum.is_reachable:
             return (
@@ -141,6 +142,8 @@ def samples_needed(
     excess_error: float | None = None,
     overlap: float | None = None,
     matrix_overlap: float | None = None,
+    error: str | None = None,
+    target: float | None = None,
     readout: float | None = None,
     d: int | None = None,
     theory: str = "main",
@@ -150,12 +153,14 @@ def samples_needed(
     Parameters
     ----------
     excess_error : float, optional
-        Largest ε_opt - Δ allowed, > 0. Give this or one of the next two.
+        Largest ε_opt - Δ allowed, > 0. Give this or one of the next three.
     overlap : float, optional
         Smallest overlap of the neurons with the teacher's, in (0, 1): E[v² 𝒬_W(v)], or 𝒬_W(v) of the units
         with |v| = ``readout``. It is 0 on the universal branch.
     matrix_overlap : float, optional
         Smallest centred matrix overlap q₂ - γv̄², in (0, 1).
+    error, target : str and float, optional
+        An error measure of the optimal prediction, such as "zero-one", and the largest value allowed.
     readout : float, optional
         A |v| of a discrete readout law; only with ``overlap``.
     d : int, optional
@@ -168,6 +173,12 @@ def samples_needed(
         Targets that n = Θ(d) samples meet have alpha 0 and ``alpha_linear``.
     """
     given = {"excess_error": excess_error, "overlap": overlap, "matrix_overlap": matrix_overlap}
+    if error is not None or target is not None:
+        if error is None or target is None or {*given.values(), readout} != {None}:
+            raise ValueError(
+                "error and target go together, in place of other targets: error='zero-one', target=0.1"
+            )
+        return _error_target(problem, error, float(target), d, theory)
     asked = [name for name, value in given.items() if value is not None]
     if len(asked) != 1:
         raise ValueError(
@@ -203,6 +214,26 @@ def samples_needed(
         _with_n(universal, d),
         readout,
     )
+
+
+def _error_target(problem: Problem, name: str, target: float, d: int | None, theory: str) -> SamplesNeeded:
+    """An error of the optimal prediction falls with the gap r - q alone: a target is one of the gap."""
+    _, kind = check_error(problem, name)
+    if kind == "gibbs":
+        raise ValueError(
+            f"error must be one of the optimal prediction for a target; leave gibbs- out of {name!r}"
+        )
+    if not math.isfinite(target):
+        raise ValueError(f"target must be finite, got {target:g}")
+    floor = float(error_at(problem, 0.0, name))
+    gap = min(gap_of_error(problem, name, target), problem.output_power)
+    answer = samples_needed(problem, excess_error=gap, d=d, theory=theory)
+    needs = [
+        replace(n, limit=float(error_at(problem, n.limit, name))) for n in (answer.optimum, answer.universal)
+    ]
+    if target < floor:
+        needs = [replace(n, alpha=math.inf, n=None, is_reachable=False, is_jump=False) for n in needs]
+    return replace(answer, quantity=name, target=target, optimum=needs[0], universal=needs[1])
 
 
 def _with_n(need: Need, d: int | None) -> Need:
