@@ -83,5 +83,13 @@ def _plot(curve: LearningCurve, ax: Any = None, **options: Any) -> Any:
     return plot_error(ax, curve, **options)
 
 
-# Plotting lies above the theory, so it is the package that gives curves their ``plot``.
+def _interactive(curve: LearningCurve, quantity: str = "excess_error", **options: Any) -> Any:
+    """The curve as a Plotly figure; see :func:`widthwise.explorer.figures.interactive`."""
+    from .explorer.figures import interactive
+
+    return interactive(curve, quantity, **options)
+
+
+# Plotting lies above the theory, so it is the package that gives curves their ``plot`` and ``interactive``.
 LearningCurve.plot = _plot  # type: ignore[attr-defined]
+LearningCurve.interactive = _interactive  # type: ignore[attr-defined]

@@ -30,6 +30,7 @@ __all__ = [
     "METASTABLE",
     "UNSTABLE",
     "activation_color",
+    "eigenvalue_grid",
     "plot_bifurcation",
     "plot_error",
     "plot_learning_curve",
@@ -259,7 +260,7 @@ def plot_spectrum(ax: Axes | None, denoiser: MatrixDenoiser, snr: float, *, colo
         is_new = ax is None
         ax = _axes(ax, (_COLUMN, 0.72 * _COLUMN))
         color = _PALETTE[0] if color is None else color
-        y = _eigenvalue_grid(denoiser, snr)
+        y = eigenvalue_grid(denoiser, snr)
         density = np.where(np.isfinite(y), denoiser.density(np.nan_to_num(y), snr), np.nan)
         ax.fill_between(y, density, color=color, alpha=0.25, linewidth=0)
         ax.plot(y, density, color=color, linewidth=1.4, label="density of eigenvalues")
@@ -474,7 +475,7 @@ def _title(problem: Problem) -> str:
     return f"{problem.activation.name}, {laws}\n" + rf"$\gamma = {problem.gamma:g}$, {labels}"
 
 
-def _eigenvalue_grid(denoiser: MatrixDenoiser, snr: float) -> np.ndarray:
+def eigenvalue_grid(denoiser: MatrixDenoiser, snr: float) -> np.ndarray:
     """Points in each band, denser at its ends where the density has a square root; NaN between bands."""
     bands = denoiser.support(snr)
     if not np.isfinite(bands[0][0]):  # Gaussian readouts: the part where the density can be seen

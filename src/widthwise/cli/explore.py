@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,6 +29,10 @@ def explore(
     port: Annotated[
         int, typer.Option("--port", metavar="NUMBER", help="Port to listen on; 0 takes a free one.")
     ] = 8050,
+    store: Annotated[
+        str | None,
+        typer.Option("--store", metavar="FOLDER", help="Store of a sweep whose results the page can show."),
+    ] = None,
     no_browser: Annotated[
         bool, typer.Option("--no-browser", help="Do not open the page in a browser.")
     ] = False,
@@ -49,9 +53,21 @@ def explore(
         raise BadInput(
             f"the explorer needs {error.name}, which is not installed; pip install 'widthwise[explorer]'"
         ) from None
+    opened = _opened(store)
     if host not in _HOME:
         talk(f"warning: anyone who can reach {host} can use this page and make this machine compute")
     try:
-        serve(host, port, has_browser=not no_browser, announce=talk)
+        serve(host, port, store=opened, has_browser=not no_browser, announce=talk)
     except OSError as error:
         raise BadInput(f"--port {port} at {host} cannot be used: {error.strerror or error}") from None
+
+
+def _opened(folder: str | None) -> Any:
+    if folder is None:
+        return None
+    from ..experiments.store import StoreError, open_store
+
+    try:
+        return open_store(folder)
+    except StoreError as error:
+        raise BadInput(f"--store: {error}") from None

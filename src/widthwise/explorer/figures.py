@@ -155,15 +155,17 @@ def hover_text(point: Solution) -> str:
     return "<br>".join(lines)
 
 
-def finish(figure: Any, *, x: str, y: str, is_log_x: bool = False, is_log_y: bool = False) -> Any:
-    """The common look: transparent, quiet grid, legend above."""
+def finish(
+    figure: Any, *, x: str, y: str, is_log_x: bool = False, is_log_y: bool = False, is_small: bool = False
+) -> Any:
+    """The common look: transparent, quiet grid, legend below (above a small figure)."""
     axis: dict[str, Any] = {
         "gridcolor": GRID,
         "zeroline": False,
         "linecolor": "#8a8f98",
         "ticks": "outside",
         "tickcolor": "#8a8f98",
-        "title": {"standoff": 8},
+        "title": {"standoff": 4 if is_small else 8, "font": {"size": 13 if is_small else 15}},
         "exponentformat": "power",
     }
     figure.update_xaxes(title_text=x, type="log" if is_log_x else "linear", **axis)
@@ -174,11 +176,13 @@ def finish(figure: Any, *, x: str, y: str, is_log_x: bool = False, is_log_y: boo
         plot_bgcolor="rgba(0,0,0,0)",
         font={
             "family": "system-ui, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', sans-serif",
-            "size": 14,
+            "size": 12 if is_small else 14,
             "color": INK,
         },
-        margin={"l": 70, "r": 16, "t": 48, "b": 52},
-        legend={"orientation": "h", "yanchor": "top", "y": -0.16, "x": 0, "font": {"size": 13}},
+        margin={"l": 58, "r": 12, "t": 34, "b": 44} if is_small else {"l": 70, "r": 16, "t": 48, "b": 52},
+        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": {"size": 11}}
+        if is_small
+        else {"orientation": "h", "yanchor": "top", "y": -0.16, "x": 0, "font": {"size": 13}},
         hoverlabel={"align": "left", "font": {"size": 12}},
         hovermode="closest",
         uirevision="page",

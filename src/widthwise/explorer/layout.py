@@ -9,11 +9,12 @@ from typing import Any
 from dash import dcc, html
 
 from ..ingredients.activations import ACTIVATIONS
-from .controls import choice, choices, complaint, graph, named, number, symbol, text
+from .controls import choice, choices, graph, named, number, symbol, text
 from .quantities import QUANTITIES
-from .state import DEFAULTS, LIMITS, N_ROWS
+from .state import CURVE, DEFAULTS, LIMITS, N_ROWS
+from .views import views
 
-__all__ = ["VIEWS", "page"]
+__all__ = ["page"]
 
 _ACTIVATIONS = {name: name for name in ACTIVATIONS if name not in ("linear", "identity", "he2", "he3", "he4")}
 _ACTIVATIONS |= {
@@ -49,8 +50,11 @@ _CHANNELS = {
     "sign": "sign of the output",
     "own": "own channel …",
 }
-VIEWS = {
-    "overlaps": "Overlaps",
+EXAMPLES = {
+    "ReLU": "?",
+    "two jumps": "?activation=own&weights=rademacher&readouts=four-point&alpha=3.6",
+    "Gaussian readouts": "?readouts=gaussian&noise=0.01&reach=4&xaxis=log",
+    "classification": "?activation=sigma3&readouts=rademacher&channel=probit&noise=0.05&quantity=zero-one",
 }
 
 _WELCOME = (
@@ -62,22 +66,31 @@ _WELCOME = (
 )
 
 
-def page(state: Mapping[str, Any]) -> Any:
+def page(state: Mapping[str, Any], store_series: Mapping[str, str] | None = None) -> Any:
     """The whole page, with its controls set to ``state``."""
     return html.Div(
         [
             dcc.Store(id="tab", data=uuid.uuid4().hex),
-            dcc.Store(id="defaults", data=dict(DEFAULTS)),
+            dcc.Store(id="defaults", data={"all": dict(DEFAULTS), "curve": list(CURVE)}),
             dcc.Store(id="state"),
             dcc.Store(id="wanted"),
             dcc.Store(id="settled"),
             dcc.Store(id="sketch"),
             dcc.Store(id="exact"),
             dcc.Store(id="quiet"),
+            dcc.Store(id="pinned"),
+            dcc.Store(id="points"),
+            dcc.Store(id="ask-point"),
+            dcc.Store(id="ask-plan"),
+            dcc.Store(id="ask-data"),
+            dcc.Download(id="file"),
             html.Header(
                 [
                     html.H1("widthwise"),
                     html.P("how well can a wide two-layer network be learnt?", className="tagline"),
+                    html.Nav(
+                        [html.A(word, href=link) for word, link in EXAMPLES.items()], **named("examples")
+                    ),
                     html.Div(
                         [
                             html.Button("Help", id="help", type="button", className="plain"),
@@ -97,7 +110,9 @@ def page(state: Mapping[str, Any]) -> Any:
                 hidden=True,
                 **named("what this page shows"),
             ),
-            html.Div([_problem(state), html.Main([_curve(state), _views(state)])], className="columns"),
+            html.Div(
+                [_problem(state), html.Main([_curve(state), views(state, store_series)])], className="columns"
+            ),
         ],
         id="page",
     )
@@ -209,27 +224,20 @@ def _curve(state: Mapping[str, Any]) -> Any:
                 className="toolbar",
             ),
             html.Div(id="transitions", className="transitions"),
+            html.Div(
+                [
+                    html.Button("Pin this curve", id="pin", type="button", className="plain"),
+                    html.Button("Clear pins", id="unpin", type="button", className="plain"),
+                    html.Span("Download", className="label"),
+                    *[
+                        html.Button(name, id=f"save-{name.lower()}", type="button", className="plain")
+                        for name in ("CSV", "JSON", "PNG", "SVG")
+                    ],
+                    dcc.Input(id="pins", type="hidden", value=state["pins"]),
+                ],
+                className="toolbar",
+            ),
         ],
         className="card",
         **named("learning curve"),
-    )
-
-
-def _views(state: Mapping[str, Any]) -> Any:
-    return html.Section(
-        [
-            choices("view", "View", VIEWS, state["view"], className="tabs"),
-            number(
-                "alpha",
-                "At",
-                symbol("α", "α = n/d²: samples per squared input dimension; click on the curve to choose"),
-                state["alpha"],
-                *LIMITS["alpha"],
-            ),
-            html.Div(id="view-overlaps"),
-            dcc.Input(id="pins", type="hidden", value=state["pins"]),
-            complaint("pins"),
-        ],
-        className="card",
-        **named("more about one point"),
     )

@@ -16,11 +16,11 @@ __all__ = ["Running", "serve"]
 class Running:
     """The page on an address, served from a thread; a context manager."""
 
-    def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, host: str = "127.0.0.1", port: int = 0, store: Any = None) -> None:
         from werkzeug.serving import make_server
 
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        self.explorer = Explorer()
+        self.explorer = Explorer(store)
         try:
             self._server: Any = make_server(host, port, self.explorer.app.server, threaded=True)
         except BaseException:
@@ -45,9 +45,11 @@ class Running:
             self._thread.join(1.0)
 
 
-def serve(host: str, port: int, *, has_browser: bool, announce: Callable[[str], None]) -> None:
+def serve(
+    host: str, port: int, *, store: Any = None, has_browser: bool, announce: Callable[[str], None]
+) -> None:
     """Serve the page until Ctrl-C."""
-    with Running(host, port) as running:
+    with Running(host, port, store) as running:
         announce(f"the explorer is at {running.address} (Ctrl-C ends it)")
         if has_browser:
             webbrowser.open(running.address)

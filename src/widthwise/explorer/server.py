@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 from urllib.parse import urlsplit
 
 from . import layout, state
 from .callbacks import register
+from .comparing import store_choices
 from .compute import Workers
 from .security import harden
 
@@ -19,14 +21,20 @@ EXACT_SECONDS = 120.0
 class Explorer:
     """A Dash application and the processes behind it; ``close`` ends them."""
 
-    def __init__(self) -> None:
+    def __init__(self, store: Any = None) -> None:
+        self.store = store
         self.quick = Workers(2, SKETCH_SECONDS, keep_running=True)
         self.slow = Workers(2, EXACT_SECONDS)
+        self.background = Workers(max(1, (os.cpu_count() or 2) - 1), EXACT_SECONDS)
+        self.runs: dict[str, Any] = {}
         self.app = make_app(self)
 
     def close(self) -> None:
-        for workers in (self.quick, self.slow):
+        """End all processes."""
+        for workers in (self.quick, self.slow, self.background):
             workers.close()
+        for run in self.runs.values():
+            run.stop()
 
 
 def make_app(explorer: Explorer) -> Any:
@@ -48,7 +56,8 @@ def make_app(explorer: Explorer) -> Any:
     def current_page() -> Any:
         # The layout is fetched by the page, whose address the browser sends along.
         address = request.headers.get("Referer", "") if has_request_context() else ""
-        return layout.page(state.from_query(urlsplit(address).query))
+        series = store_choices(explorer.store) if explorer.store is not None else None
+        return layout.page(state.from_query(urlsplit(address).query), series)
 
     app.layout = current_page
     register(app, explorer)

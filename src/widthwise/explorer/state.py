@@ -17,11 +17,14 @@ from ..ingredients.activations import activation
 from ..problem import Problem
 
 __all__ = [
+    "CURVE",
     "DEFAULTS",
+    "LIMITS",
     "MAX_PINS",
     "MAX_TEXT",
     "N_ROWS",
     "PROBLEM",
+    "bounded",
     "from_query",
     "problem_fields",
     "problem_of",
@@ -58,15 +61,32 @@ DEFAULTS: dict[str, Any] = {
     "quantity": "excess_error",
     "yaxis": "log",
     "xaxis": "linear",
-    "alpha": 2.0,
-    "view": "overlaps",
     "pins": "",
+    "alpha": 2.0,
+    "view": "point",
+    "against": "gamma",
+    "goal": 0.01,
+    "dimension": 100.0,
+    "learner": "gamp_rie",
+    "size": 40.0,
+    "start": "random",
 }
 """Every field of the page."""
 
+CURVE = (*PROBLEM, "reach", "quantity", "yaxis", "xaxis", "pins")
+"""Fields that change the learning curve."""
+
 _NUMBERS = {name for name, value in DEFAULTS.items() if isinstance(value, float)} | set(_TABLE)
 
-LIMITS = {"gamma": (0.02, 20.0), "noise": (1e-4, 10.0), "reach": (0.2, 100.0), "alpha": (1e-3, 100.0)}
+LIMITS = {
+    "gamma": (0.02, 20.0),
+    "noise": (1e-4, 10.0),
+    "reach": (0.2, 100.0),
+    "alpha": (1e-3, 100.0),
+    "goal": (1e-6, 1.0),
+    "dimension": (2.0, 1e6),
+    "size": (4.0, 60.0),
+}
 """Least and largest value that the controls take: what the page can draw quickly and sensibly."""
 
 
@@ -145,12 +165,12 @@ def problem_of(state: Mapping[str, Any]) -> tuple[Problem | None, dict[str, str]
     sigma = ask("activation", lambda: activation(_text(state, "formula") if chosen == "own" else chosen))
     inner = ask("weights", lambda: weights.resolve(_text(state, "law") if law == "own" else law))
     outer = ask("readouts", lambda: _table_law(state) if table == "own" else readouts.resolve(table))
-    noise = ask("noise", lambda: _bounded(state, "noise")) if label not in ("sign", "own") else 1.0
+    noise = ask("noise", lambda: bounded(state, "noise")) if label not in ("sign", "own") else 1.0
     channel: Any = None
     if noise is not None:
         field = "channel" if label in ("sign", "own") else "noise"
         channel = ask(field, lambda: _channel(state, label, noise))
-    gamma = ask("gamma", lambda: _bounded(state, "gamma"))
+    gamma = ask("gamma", lambda: bounded(state, "gamma"))
     if errors:
         return None, errors
     try:
@@ -164,10 +184,14 @@ _MEANINGS = {
     "noise": "variance of the label noise",
     "reach": "largest number of samples per d² to draw",
     "alpha": "samples per d²",
+    "goal": "target of the excess error",
+    "dimension": "dimension of the inputs",
+    "size": "dimension of the inputs",
 }
 
 
-def _bounded(state: Mapping[str, Any], name: str) -> float:
+def bounded(state: Mapping[str, Any], name: str) -> float:
+    """A number of the state within the limits of its control."""
     value = _number(state.get(name))
     low, high = LIMITS[name]
     if value is None or not low <= value <= high:

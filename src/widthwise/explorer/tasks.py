@@ -18,14 +18,10 @@ from ..theory.transitions import Transition, transitions
 from .quantities import allowed, values_of
 from .state import problem_of
 
-__all__ = ["CurveResult", "Refused", "exact_curve", "read_problem", "sketch_curve"]
+__all__ = ["CurveResult", "exact_curve", "quietly", "read_problem", "sketch_curve"]
 
 SPAN = 250.0
 """Curves are drawn from the largest α divided by this."""
-
-
-class Refused(ValueError):
-    """Controls that describe no problem; carries a sentence for each."""
 
 
 @dataclass
@@ -58,7 +54,7 @@ def sketch_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> Curv
     if problem is None:
         return errors
     quantity, why = _usable(quantity, problem)
-    branches = _quietly(sketch_branches, problem, (reach / SPAN, reach))
+    branches = quietly(sketch_branches, problem, (reach / SPAN, reach))
     values = [values_of(branch, quantity) for branch in branches]
     return CurveResult(problem, branches, values, quantity, is_sketch=True, errors=why)
 
@@ -69,9 +65,9 @@ def exact_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> Curve
     if problem is None:
         return errors
     quantity, why = _usable(quantity, problem)
-    changes = _quietly(transitions, problem, reach)
+    changes = quietly(transitions, problem, reach)
     at = [t.alpha for t in changes if reach / SPAN < t.alpha < reach]
-    branches = _quietly(trace_branches, problem, (reach / SPAN, reach), at=at)
+    branches = quietly(trace_branches, problem, (reach / SPAN, reach), at=at)
     values = [values_of(branch, quantity) for branch in branches]
     note = next((p.note for branch in branches for p in branch if p.note), "") or str(
         getattr(changes, "reason", "")
@@ -84,7 +80,8 @@ def _usable(quantity: str, problem: Problem) -> tuple[str, dict[str, str]]:
     return ("excess_error", {"quantity": why}) if why else (quantity, {})
 
 
-def _quietly(function: Any, *arguments: Any, **options: Any) -> Any:
+def quietly(function: Any, *arguments: Any, **options: Any) -> Any:
+    """A call whose warnings nobody would see."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*arguments, **options)

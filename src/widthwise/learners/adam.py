@@ -14,6 +14,7 @@ import numpy as np
 
 from ..experiments.instance import Instance
 from .loop import checked_counts, run_chain, starting_weights
+from .progress import Progress
 from .run import Run
 
 __all__ = ["adam"]
@@ -34,7 +35,7 @@ def adam(
     learn_readouts: bool = False,
     n_chains: int = 1,
     seed: int = 0,
-    progress: bool | None = None,
+    progress: Progress = None,
     checkpoint: str | os.PathLike[str] | None = None,
     max_seconds: float | None = None,
 ) -> Run:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,7 @@ def gamp_rie(
     iterations: int = 100,
     damping: float = 0.0,
     rtol: float = 1e-3,
+    progress: Callable[[int, dict[str, float]], None] | None = None,
 ) -> Run:
     """The quadratic predictor that GAMP-RIE learns from an instance.
 
@@ -58,6 +60,8 @@ def gamp_rie(
         Use Δ + g(1) instead of the variance of the residuals (Gaussian noise only; both are right).
     iterations, damping, rtol
         Steps at most; weight of the old iterate; change of the fit, in units of its error, at which to stop.
+    progress : callable, optional
+        Told the number of each step and its errors as they come.
 
     Returns
     -------
@@ -90,6 +94,16 @@ def gamp_rie(
     first = _start(instance, start, scale)
 
     teacher = _Teacher(instance)
+    n_steps = 0
+
+    def observe(s: GampRieState) -> dict[str, Any]:
+        nonlocal n_steps
+        n_steps += 1
+        seen = teacher.observe(s, scale)
+        if progress is not None:
+            progress(n_steps, seen)
+        return seen
+
     design = Design(SampleBlocks(instance.inputs.T))
     state = iterate(
         design,
@@ -101,7 +115,7 @@ def gamp_rie(
         damping=damping,
         max_steps=iterations,
         rtol=rtol,
-        callback=lambda s: teacher.observe(s, scale),
+        callback=observe,
     )
     history = list(state.history)
     if state.status == "stalled":  # the state returned is an earlier one

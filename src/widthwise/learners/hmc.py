@@ -16,6 +16,7 @@ import numpy as np
 from ..experiments.instance import Instance
 from ..problem import Problem
 from .loop import checked_counts, run_chain, starting_weights
+from .progress import Progress
 from .run import Run
 
 __all__ = ["hmc"]
@@ -36,7 +37,7 @@ def hmc(
     n_chains: int = 1,
     seed: int = 0,
     discard: float = 0.5,
-    progress: bool | None = None,
+    progress: Progress = None,
     checkpoint: str | os.PathLike[str] | None = None,
     max_seconds: float | None = None,
 ) -> Run:
@@ -63,7 +64,8 @@ def hmc(
     discard : float
         Fraction of the run that averages leave out.
     progress, checkpoint, max_seconds
-        Progress bar (by default, when there is a terminal); file to save to and to resume from; time limit.
+        Progress bar (by default, when there is a terminal) or a function of (iterations, numbers); file to
+        save to and to resume from; time limit.
 
     Returns
     -------

@@ -15,7 +15,7 @@ import numpy as np
 from ..experiments.instance import Instance
 from ..experiments.observables import N_ORDERS, Observer
 from .checkpoint import Checkpoint
-from .progress import progress_bar
+from .progress import Progress, progress_bar
 from .run import Run
 
 __all__ = ["Chain", "checked_counts", "run_chain", "starting_weights"]
@@ -58,7 +58,7 @@ def run_chain(
     record_every: int,
     is_matched: bool,
     settings: dict[str, Any],
-    progress: bool | None = None,
+    progress: Progress = None,
     checkpoint: str | os.PathLike[str] | None = None,
     max_seconds: float | None = None,
     discard: float = 0.5,

@@ -26,6 +26,7 @@ import numpy as np
 from ..experiments.instance import Instance, require_memory
 from ..ingredients.weights import Discrete, Rademacher
 from .loop import checked_counts, run_chain, starting_weights
+from .progress import Progress
 from .run import Run
 
 __all__ = ["metropolis"]
@@ -44,7 +45,7 @@ def metropolis(
     n_chains: int = 1,
     seed: int = 0,
     discard: float = 0.5,
-    progress: bool | None = None,
+    progress: Progress = None,
     checkpoint: str | os.PathLike[str] | None = None,
     max_seconds: float | None = None,
 ) -> Run:

@@ -1,20 +1,26 @@
-"""A progress bar on stderr: iterations, acceptance, current error, time left."""
+"""A progress bar on stderr (iterations, acceptance, error, time left), or a function told the same."""
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["progress_bar"]
+__all__ = ["Progress", "progress_bar"]
+
+Progress = bool | Callable[[int, dict[str, float]], None] | None
+"""Whether to draw a bar (None: when there is a terminal), or a function of iterations and latest numbers."""
 
 
 @contextlib.contextmanager
-def progress_bar(learner: str, done: int, total: int, progress: bool | None) -> Iterator[Any]:
+def progress_bar(learner: str, done: int, total: int, progress: Progress) -> Iterator[Any]:
     """A function of (iterations done, latest numbers) that draws them, or one that does nothing."""
     if progress is None:
         progress = sys.stderr.isatty()
+    if callable(progress):
+        yield progress
+        return
     if not progress:
         yield lambda done, latest: None
         return

@@ -30,7 +30,7 @@ _N_SHARES = 81
 
 @dataclass(frozen=True)
 class Landscape:
-    """F over 𝒬 = √E[v²𝒬_W²], and the profile behind each point (|readouts| largest first; None if continuous)."""
+    """F over 𝒬 = √E[v²𝒬_W²], and the overlap of each |readout| behind it, largest first (None for many)."""
 
     overlap: np.ndarray
     free_entropy: np.ndarray

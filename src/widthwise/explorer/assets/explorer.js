@@ -4,12 +4,13 @@
   const skip = () => window.dash_clientside.no_update;
   const context = () => window.dash_clientside.callback_context;
   const set = (id, props) => window.dash_clientside.set_props(id, props);
-  const LOGARITHMIC = ["gamma", "noise", "reach", "alpha"];
-  const CURVE_ONLY = ["view", "alpha"]; // fields that do not change the learning curve
+  const LINEAR = ["size"]; // sliders of whole numbers; the others are logarithmic
+  const PROBLEM = /^(activation|formula|weights|law|readouts|[vp]\d|channel|noise|label|gamma)$/;
   const REST = 300; // milliseconds without a change after which all digits are computed
   let serial = 0;
   let timer = null;
   let last = null;
+  let settled = null;
   let isRestoring = false;
   let usualValues = null;
 
@@ -19,11 +20,11 @@
     const id = context().triggered_id || "";
     if (id.endsWith("-slider")) {
       if (place === null || place === undefined) return [skip(), skip()];
-      const next = round(Math.pow(10, Number(place)));
-      return [next, skip()];
+      const isLinear = LINEAR.includes(id.replace("-slider", ""));
+      return [isLinear ? Math.round(Number(place)) : round(Math.pow(10, Number(place))), skip()];
     }
     if (!(Number(value) > 0)) return [skip(), skip()];
-    const own = Math.log10(Number(value));
+    const own = LINEAR.includes(id) ? Number(value) : Math.log10(Number(value));
     return [skip(), Math.abs(own - Number(place)) < 2e-3 ? skip() : own];
   }
 
@@ -39,13 +40,14 @@
   }
 
   function gather(...parts) {
-    const defaults = parts.pop();
+    const known = parts.pop();
+    const defaults = known.all;
     usualValues = defaults;
     const values = Array.isArray(parts[0]) && parts.length === 1 ? parts[0] : parts;
     const state = {};
     Object.keys(defaults).forEach((name, i) => { state[name] = values[i]; });
     const wanted = {};
-    for (const name of Object.keys(state)) if (!CURVE_ONLY.includes(name)) wanted[name] = state[name];
+    for (const name of known.curve) wanted[name] = state[name];
     const text = JSON.stringify(wanted);
     const isNew = text !== last;
     if (isNew) {
@@ -62,7 +64,11 @@
         window.history.pushState(null, "", address);
       }
       isRestoring = false;
-      if (isNew) set("settled", { data: wanted });
+      if (JSON.stringify(wanted, (key, value) => (key === "serial" ? undefined : value)) !== settled) {
+        settled = text;
+        set("settled", { data: Object.assign({ serial: serial }, wanted) });
+      }
+      if (["point", "plan", "data"].includes(state.view)) set("ask-" + state.view, { data: state });
     }, REST);
     window.widthwise_serial = serial;
     if (isNew) window.widthwise_asked = performance.now();
@@ -78,6 +84,13 @@
       "label-place": state.channel === "own",
       "noise-place": !["sign", "own"].includes(state.channel),
     };
+    for (const element of document.querySelectorAll(".view")) {
+      const isShown = element.id === "view-" + state.view;
+      if (element.hidden === isShown) {
+        element.hidden = !isShown;
+        if (isShown) window.dispatchEvent(new Event("resize")); // figures learn their size
+      }
+    }
     for (const [id, isShown] of Object.entries(places)) {
       const element = document.getElementById(id);
       if (element) element.hidden = !isShown;
@@ -85,13 +98,45 @@
   }
 
   /* The newest figure that is not out of date; all digits before a sketch. */
-  function choose(sketch, exact) {
+  function choose(sketch, exact, pinned, points, alpha) {
     const best = exact && (!sketch || exact.serial >= sketch.serial) ? exact : sketch;
     const place = document.getElementById("progress");
     if (place) place.textContent = best === sketch ? "sketch, refining …" : "";
     if (!best) return skip();
     window.widthwise_drawn = best.serial;
-    return best.figure;
+    const more = (pinned || []).concat(points ? [points.trace] : []);
+    const layout = Object.assign({}, best.figure.layout);
+    if (Number(alpha) > 0) {
+      const line = { color: "#D55E00", width: 1.2, dash: "dot" };
+      const mark = { type: "line", x0: alpha, x1: alpha, y0: 0, y1: 1, yref: "paper", line: line };
+      layout.shapes = (layout.shapes || []).concat([mark]);
+    }
+    return Object.assign({}, best.figure, { data: best.figure.data.concat(more), layout: layout });
+  }
+
+  /* Pins are the fields in which a problem differs from the usual one, as text in the address. */
+  function pin(clicks, unclicks, state) {
+    if (context().triggered_id === "unpin") return "";
+    let pins = [];
+    try { pins = JSON.parse(state.pins || "[]"); } catch (error) { pins = []; }
+    const own = {};
+    for (const [name, usual] of Object.entries(usualValues)) {
+      if (PROBLEM.test(name) && state[name] !== usual && state[name] !== null) own[name] = state[name];
+    }
+    const text = JSON.stringify(own);
+    pins = pins.filter((other) => JSON.stringify(other) !== text).concat([own]);
+    return JSON.stringify(pins.slice(-6));
+  }
+
+  function picture() {
+    const kind = context().triggered_id.replace("save-", "");
+    const figure = document.querySelector("#curve .js-plotly-plot");
+    if (figure) {
+      window.Plotly.downloadImage(figure, {
+        format: kind, filename: "widthwise", width: 1000, height: 620, scale: kind === "png" ? 2 : 1,
+      });
+    }
+    return skip();
   }
 
   function restore() {
@@ -142,6 +187,6 @@
   }
 
   window.dash_clientside = Object.assign({}, window.dash_clientside, {
-    widthwise: { sync, gather, choose, begin, welcome, theme, pick },
+    widthwise: { sync, gather, choose, begin, welcome, theme, pick, pin, picture },
   });
 })();

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import curve, page
+from . import curve, data, jobs, page, point
 
 __all__ = ["register"]
 
 
 def register(app: Any, explorer: Any) -> None:
     """Connect all parts of the page."""
-    for part in (page, curve):
+    for part in (page, curve, point, data, jobs):
         part.register(app, explorer)

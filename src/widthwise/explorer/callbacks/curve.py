@@ -1,92 +1,46 @@
-"""The learning curve: a sketch while something moves, all digits once it rests."""
+"""The learning curve: a sketch while something moves, all digits once it rests; pins and files."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from dash import Input, Output, State, html, no_update
+from dash import Input, Output, State, ctx, dcc, no_update
 
-from ..compute import Cache, Dropped, TookTooLong
-from ..figures import curve_figure
-from ..state import LIMITS, problem_fields
+from ..compute import Cache
+from ..export import command_line, curve_csv, curve_json, python_code
+from ..facts import facts, listing
+from ..figures import PIN_COLORS, add_branches, curve_figure, describe
+from ..state import LIMITS, PROBLEM, bounded, problem_fields, read_pins
 from ..tasks import CurveResult, exact_curve, sketch_curve
+from .asking import as_state, ask
 
-__all__ = ["CONTROLS", "register"]
+__all__ = ["CONTROLS", "Wanted", "register"]
 
 CONTROLS = ("activation", "weights", "readouts", "channel", "noise", "gamma", "reach", "quantity")
 """Controls with a place for a sentence beside them."""
 
 
-def register(app: Any, explorer: Any) -> None:
-    """Connect the curve with the problem."""
-    explorer.curves = Cache(48)
-
-    @app.callback(
-        Output("sketch", "data"),
-        Output("facts", "children"),
-        *[Output(f"{name}-error", "children") for name in CONTROLS],
-        Input("wanted", "data"),
-        State("tab", "data"),
-        prevent_initial_call=True,
-    )
-    def draw_sketch(wanted: Any, tab: Any) -> Any:
-        asked = Wanted.read(wanted)
-        explorer.slow.cancel((str(tab), "exact"))
-        result = compute(explorer.quick, explorer.curves, (str(tab), "sketch"), sketch_curve, asked)
-        if result is None:
-            return [no_update] * (2 + len(CONTROLS))
-        errors = asked.errors | (result if isinstance(result, dict) else result.errors)
-        complaints = [errors.get(name, "") for name in CONTROLS]
-        if isinstance(result, dict):
-            return [no_update, no_update, *complaints]
-        return [asked.answer(result), facts(result), *complaints]
-
-    @app.callback(
-        Output("exact", "data"),
-        Output("transitions", "children"),
-        Input("settled", "data"),
-        State("tab", "data"),
-        prevent_initial_call=True,
-    )
-    def draw_exact(settled: Any, tab: Any) -> Any:
-        asked = Wanted.read(settled)
-        result = compute(explorer.slow, explorer.curves, (str(tab), "exact"), exact_curve, asked)
-        if not isinstance(result, CurveResult):
-            return no_update, no_update
-        return asked.answer(result), listing(result)
-
-
 class Wanted:
     """What a curve is asked for: the problem, the range and how it is drawn."""
 
-    def __init__(self, state: Mapping[str, Any]) -> None:
+    def __init__(self, data: Any) -> None:
+        state = as_state(data)
         self.fields = problem_fields(state)
         self.quantity = str(state.get("quantity"))
         self.is_log_x, self.is_log_y = state.get("xaxis") == "log", state.get("yaxis") == "log"
+        self.pins = read_pins(str(state.get("pins") or ""))
+        self.serial = state.get("serial")
         self.errors: dict[str, str] = {}
-        low, high = LIMITS["reach"]
         try:
-            self.reach = float(state.get("reach"))  # type: ignore[arg-type]
-        except (TypeError, ValueError):
-            self.reach = float("nan")
-        if not low <= self.reach <= high:
+            self.reach = bounded(state, "reach")
+        except ValueError:
+            low, high = LIMITS["reach"]
             self.errors["reach"] = f"The largest α must lie between {low:g} and {high:g}."
             self.reach = 6.0
-        self.serial = state.get("serial")
-
-    @classmethod
-    def read(cls, data: Any) -> Wanted:
-        if not isinstance(data, Mapping):
-            raise ValueError("the state of the page must be a record")
-        return cls(data)
-
-    @property
-    def key(self) -> str:
-        return json.dumps([self.fields, self.reach, self.quantity], sort_keys=True)
 
     def answer(self, result: CurveResult) -> dict[str, Any]:
+        """A figure with the serial number of the wish that it answers."""
         figure = curve_figure(
             result.branches,
             result.values,
@@ -99,32 +53,90 @@ class Wanted:
         return {"serial": self.serial, "figure": figure.to_plotly_json()}
 
 
-def compute(workers: Any, cache: Cache, owner: Any, function: Any, asked: Wanted) -> Any:
-    """A result from the cache or a worker; None if a newer wish has taken the place of this one."""
-    key = (function.__name__, asked.key)
-    found = cache.get(key)
-    if found is not None:
-        return found
-    try:
-        found = workers.submit(owner, function, asked.fields, asked.reach, asked.quantity).result(150)
-    except Dropped:
-        return None
-    except TookTooLong:
-        return {"activation": "This takes too long to compute; try a simpler problem."}
-    except (ValueError, RuntimeError, ArithmeticError, MemoryError) as error:
-        return {"activation": f"This could not be computed: {error}"}
-    cache.put(key, found)
-    return found
+def register(app: Any, explorer: Any) -> None:
+    """Connect the curve with the problem."""
+    cache = Cache(64)
 
+    def sketched(tab: Any, fields: Mapping[str, Any], wanted: Wanted) -> Any:
+        owner = (str(tab), "sketch", str(fields) if fields is not wanted.fields else "")
+        arguments = (fields, wanted.reach, wanted.quantity)
+        return ask(explorer.quick, cache, owner, sketch_curve, *arguments, blame="activation")
 
-def facts(result: CurveResult) -> Any:
-    """Hermite coefficients of the activation."""
-    mu = result.problem.activation.hermite
-    return [html.Span(f"μ{'₀₁₂₃₄'[i]} = {mu[i]:.3g}", className="fact") for i in range(5)]
+    def solved(tab: Any, wanted: Wanted) -> Any:
+        arguments = (wanted.fields, wanted.reach, wanted.quantity)
+        return ask(explorer.slow, cache, (str(tab), "exact"), exact_curve, *arguments, blame="activation")
 
+    @app.callback(
+        Output("sketch", "data"),
+        Output("facts", "children"),
+        *[Output(f"{name}-error", "children") for name in CONTROLS],
+        Input("wanted", "data"),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def draw_sketch(data: Any, tab: Any) -> Any:
+        wanted = Wanted(data)
+        explorer.slow.cancel((str(tab), "exact"))
+        result = sketched(tab, wanted.fields, wanted)
+        if result is None:
+            return [no_update] * (2 + len(CONTROLS))
+        errors = wanted.errors | (result if isinstance(result, dict) else result.errors)
+        complaints = [errors.get(name, "") for name in CONTROLS]
+        if isinstance(result, dict):
+            return [no_update, no_update, *complaints]
+        return [wanted.answer(result), facts(result.problem), *complaints]
 
-def listing(result: CurveResult) -> Any:
-    """The transitions in words."""
-    if not result.changes:
-        return html.P(result.note or "No transition in this range.", className="hint")
-    return html.Ul([html.Li(str(change)) for change in result.changes])
+    @app.callback(
+        Output("exact", "data"),
+        Output("transitions", "children"),
+        Output("python", "children"),
+        Output("command", "children"),
+        Input("settled", "data"),
+        State("alpha", "value"),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def draw_exact(data: Any, alpha: Any, tab: Any) -> Any:
+        wanted = Wanted(data)
+        result = solved(tab, wanted)
+        if not isinstance(result, CurveResult):
+            return [no_update] * 4
+        try:
+            at = bounded({"alpha": alpha}, "alpha")
+        except ValueError:
+            at = 2.0
+        code = python_code(result.problem, wanted.reach, at)
+        return wanted.answer(result), listing(result), code, command_line(result.problem, wanted.reach)
+
+    @app.callback(
+        Output("pinned", "data"), Input("settled", "data"), State("tab", "data"), prevent_initial_call=True
+    )
+    def draw_pins(data: Any, tab: Any) -> Any:
+        import plotly.graph_objects as go
+
+        wanted = Wanted(data)
+        figure = go.Figure()
+        for i, pin in enumerate(wanted.pins):
+            result = sketched(tab, problem_fields({**PROBLEM, **pin}), wanted)
+            if isinstance(result, CurveResult):
+                name, color = describe(result.problem), PIN_COLORS[i % len(PIN_COLORS)]
+                add_branches(
+                    figure, result.branches, result.values, color, name=name, width=0.75, has_unstable=False
+                )
+        return figure.to_plotly_json()["data"]
+
+    @app.callback(
+        Output("file", "data"),
+        Input("save-csv", "n_clicks"),
+        Input("save-json", "n_clicks"),
+        State("settled", "data"),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def save(_csv: Any, _json: Any, data: Any, tab: Any) -> Any:
+        result = solved(tab, Wanted(data))
+        if not isinstance(result, CurveResult):
+            return no_update
+        if ctx.triggered_id == "save-csv":
+            return dcc.send_string(curve_csv(result), "widthwise.csv")
+        return dcc.send_string(curve_json(result), "widthwise.json")

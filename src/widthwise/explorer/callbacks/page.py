@@ -10,7 +10,7 @@ from ..state import DEFAULTS
 
 __all__ = ["register"]
 
-_SLIDERS = ("gamma", "noise", "reach", "alpha")
+_SLIDERS = ("gamma", "noise", "reach", "alpha", "goal", "dimension", "size")
 
 
 def register(app: Any, explorer: Any) -> None:
@@ -35,7 +35,12 @@ def register(app: Any, explorer: Any) -> None:
         [Input(name, "value") for name in DEFAULTS],
         State("defaults", "data"),
     )
-    browser("choose", Output("curve", "figure"), Input("sketch", "data"), Input("exact", "data"))
+    browser(
+        "choose",
+        Output("curve", "figure"),
+        *[Input(name, "data") for name in ("sketch", "exact", "pinned", "points")],
+        Input("alpha", "value"),
+    )
     browser("begin", Output("quiet", "data"), Input("tab", "data"))
     browser(
         "pick",
@@ -43,6 +48,21 @@ def register(app: Any, explorer: Any) -> None:
         Input("curve", "clickData"),
         prevent_initial_call=True,
     )
+    browser(
+        "pin",
+        Output("pins", "value"),
+        Input("pin", "n_clicks"),
+        Input("unpin", "n_clicks"),
+        State("state", "data"),
+        prevent_initial_call=True,
+    )
+    for kind in ("png", "svg"):
+        browser(
+            "picture",
+            Output("quiet", "data", allow_duplicate=True),
+            Input(f"save-{kind}", "n_clicks"),
+            prevent_initial_call=True,
+        )
     for button, place in (("help", "welcome"), ("understood", "welcome")):
         browser(
             "welcome",

@@ -1,0 +1,177 @@
+"""The phase diagram, column by column: coarse at once, finer as long as nobody stops it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..theory.solver import all_solutions
+from ..theory.stretches import learnt_classes
+from ..theory.transitions import Transition, transitions
+from .compute import Task, Workers
+from .figures import ALPHA_LABEL, finish
+from .tasks import quietly, read_problem
+
+__all__ = ["AXES", "Column", "Diagram", "diagram_column", "diagram_figure"]
+
+AXES = {"gamma": "width γ = k/d", "noise": "noise Δ"}
+N_COLUMNS, N_ROWS = 33, 40
+
+
+@dataclass
+class Column:
+    """One value of γ or Δ at all α."""
+
+    value: float
+    phase: np.ndarray
+    error: np.ndarray
+    gap: np.ndarray
+    lines: list[Transition]
+
+
+def diagram_column(fields: Mapping[str, Any], axis: str, value: float, alphas: np.ndarray) -> Column:
+    """How many classes of units are learnt, the error and the gap to polynomial time, along α."""
+    problem, errors = read_problem({**fields, axis: value})
+    if problem is None:
+        raise ValueError(next(iter(errors.values())))
+    phase, error, gap = (np.full(alphas.shape, np.nan) for _ in range(3))
+    for i, found in enumerate(quietly(all_solutions, problem, alphas)):
+        best = next((s for s in found if s.is_equilibrium), None)
+        universal = next((s for s in found if s.branch == "universal"), None)
+        if best is not None:
+            is_few = problem.readouts.is_discrete
+            phase[i] = learnt_classes(best) if is_few else float(best.branch == "specialised")
+            error[i] = best.excess_error
+            gap[i] = universal.excess_error - best.excess_error if universal else np.nan
+    lines = quietly(transitions, problem, float(alphas[-1]), n_grid=20)
+    return Column(value, phase, error, gap, list(lines))
+
+
+@dataclass
+class Diagram:
+    """A diagram being computed; ``columns`` grows as workers finish."""
+
+    fields: Mapping[str, Any]
+    axis: str
+    values: np.ndarray
+    alphas: np.ndarray
+    owner: str
+    columns: dict[int, Column] = field(default_factory=dict)
+    failed: int = 0
+    is_cancelled: bool = False
+    _tasks: list[tuple[Any, Task]] = field(default_factory=list)
+
+    @classmethod
+    def over(cls, fields: Mapping[str, Any], axis: str, reach: float, owner: str) -> Diagram:
+        centre = float(fields.get(axis) or 0.5)
+        low, high = {"gamma": (0.05, 2.0), "noise": (1e-3, 1.0)}[axis]
+        values = np.geomspace(min(low, centre), max(high, centre), N_COLUMNS)
+        return cls(dict(fields), axis, values, np.geomspace(reach / 100, reach, N_ROWS), owner)
+
+    def start(self, workers: Workers) -> None:
+        """Queue all columns, a coarse diagram first."""
+        order = dict.fromkeys(int(i) for step in (8, 4, 2, 1) for i in range(0, self.values.size, step))
+        for i in order:
+            owner = (self.owner, "diagram", i)
+            value = float(self.values[i])
+            task = workers.submit(owner, diagram_column, self.fields, self.axis, value, self.alphas)
+            self._tasks.append((i, task))
+        threading.Thread(target=self._gather, daemon=True).start()
+
+    def _gather(self) -> None:
+        for i, task in self._tasks:
+            try:
+                self.columns[i] = task.result()
+            except Exception:  # one column less; what is cancelled is not counted as failed
+                self.failed += not self.is_cancelled
+
+    def cancel(self, workers: Workers) -> None:
+        """Keep what is there and drop the rest."""
+        self.is_cancelled = True
+        for i in range(self.values.size):
+            workers.cancel((self.owner, "diagram", i))
+
+    @property
+    def is_done(self) -> bool:
+        return all(task.is_done for _, task in self._tasks)
+
+    @property
+    def progress(self) -> str:
+        total, n = self.values.size, len(self.columns)
+        failed = f"; {self.failed} could not be computed" if self.failed else ""
+        if self.is_cancelled:
+            return f"Stopped after {n} of {total} columns{failed}."
+        return f"{n} of {total} columns{failed}" + ("." if self.is_done else " …")
+
+
+def diagram_figure(diagram: Diagram, current: tuple[float, float] | None = None) -> Any:
+    """Phases as colours, transitions as lines, and where the page stands as a cross."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    columns = [diagram.columns[i] for i in sorted(diagram.columns)]
+    if len(columns) > 1:
+        phase = np.array([column.phase for column in columns]).T
+        shown = np.array([column.error for column in columns]).T
+        figure.add_trace(
+            go.Heatmap(
+                x=[column.value for column in columns],
+                y=diagram.alphas,
+                z=np.log10(np.maximum(shown, 1e-12)),
+                customdata=np.stack([shown, phase], axis=-1),
+                colorscale="Cividis_r",
+                colorbar={
+                    "title": {"text": "log₁₀ of the<br>excess error"},
+                    "thickness": 14,
+                    "outlinewidth": 0,
+                },
+                hovertemplate="%{x:.3g}, α = %{y:.3g}<br>excess error %{customdata[0]:.4g}"
+                "<br>%{customdata[1]:.0f} kinds of units learnt<extra></extra>",
+            )
+        )
+        _add_lines(figure, columns)
+    if current is not None:
+        mark = {"symbol": "cross-thin", "size": 15, "line": {"width": 3, "color": "#D55E00"}}
+        figure.add_trace(
+            go.Scatter(x=[current[0]], y=[current[1]], mode="markers", marker=mark, name="this page")
+        )
+    finish(figure, x=AXES[diagram.axis], y=ALPHA_LABEL, is_log_x=True, is_log_y=True)
+    low, high = np.log10(diagram.values[[0, -1]])
+    figure.update_xaxes(range=[low, high], showgrid=False)
+    figure.update_yaxes(range=list(np.log10(diagram.alphas[[0, -1]])), showgrid=False)
+    return figure
+
+
+def _add_lines(figure: Any, columns: list[Column]) -> None:
+    """One line for each |readout| and kind of transition."""
+    import plotly.graph_objects as go
+
+    found: dict[tuple[int, str], list[tuple[float, float]]] = {}
+    for column in columns:
+        seen: dict[str, int] = {}
+        for change in column.lines:
+            if change.alpha > 0:
+                order = seen.get(change.kind, 0)
+                seen[change.kind] = order + 1
+                found.setdefault((order, change.kind), []).append((column.value, change.alpha))
+    named: set[str] = set()
+    for (_, kind), points in sorted(found.items()):
+        x, y = zip(*points, strict=True)
+        line = {"color": "#ffffff", "width": 2.5, "dash": "solid" if kind == "first-order" else "dot"}
+        figure.add_trace(
+            go.Scatter(
+                x=x,
+                y=y,
+                mode="lines+markers",
+                marker={"size": 4},
+                line=line,
+                name=f"{kind} transition",
+                showlegend=kind not in named,
+                hovertemplate="%{x:.3g}, α = %{y:.5g}<extra>" + kind + "</extra>",
+            )
+        )
+        named.add(kind)

@@ -1,0 +1,185 @@
+"""One α: all solutions there, the overlaps of the units, the landscape of the free entropy, the spectrum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..denoising import MatrixDenoiser
+from ..plotting import activation_color, eigenvalue_grid
+from ..problem import Problem
+from ..theory.landscape import Landscape, landscape
+from ..theory.overlap_profile import overlap_profile
+from ..theory.solution import Solution
+from ..theory.solver import solutions
+from .figures import DASHES, STATES, finish
+from .tasks import quietly, read_problem
+
+__all__ = ["PointResult", "landscape_figure", "overlap_figure", "point_view", "spectrum_figure"]
+
+
+@dataclass
+class PointResult:
+    """Everything that the page shows about one α."""
+
+    problem: Problem
+    alpha: float
+    solutions: list[Solution]
+    profile: tuple[np.ndarray, list[np.ndarray]] | None
+    """|v| and 𝒬_W(|v|) of each solution, for continuous readouts."""
+    landscape: Landscape
+    snr: float
+    eigenvalues: np.ndarray
+    density: np.ndarray
+    shrinkage: np.ndarray
+
+
+def point_view(fields: Mapping[str, Any], alpha: float) -> PointResult | dict[str, str]:
+    """All about one α, or what is wrong with the controls."""
+    problem, errors = read_problem(fields)
+    if problem is None:
+        return errors
+    found = quietly(solutions, problem, alpha)
+    if not found:
+        return {"alpha": "No solution could be computed at this α; try a smaller one."}
+    best = next((s for s in found if s.is_equilibrium), found[0])
+    snr = min(best.matrix_overlap_hat + best.tilt, 1e8)
+    denoiser = MatrixDenoiser(problem.readouts, problem.gamma)
+    y = eigenvalue_grid(denoiser, snr)
+    is_there = np.isfinite(y)
+    density, shrunk = np.full(y.shape, np.nan), np.full(y.shape, np.nan)
+    density[is_there] = denoiser.density(y[is_there], snr)
+    shrunk[is_there] = denoiser.shrink(y[is_there], snr)
+    profile = None
+    if not problem.readouts.is_discrete:
+        size = np.linspace(0, min(problem.readouts.largest, 3.5), 120)
+        profile = (size, [overlap_profile(s, size) for s in found])
+    hills = quietly(landscape, problem, alpha)
+    return PointResult(problem, alpha, found, profile, hills, snr, y, density, shrunk)
+
+
+def state_of(solution: Solution) -> int:
+    """0 at equilibrium, 1 where metastable, 2 where unstable."""
+    return 0 if solution.is_equilibrium else 1 if solution.is_stable else 2
+
+
+def overlap_figure(result: PointResult) -> Any:
+    """𝒬_W(v) of every solution: bars for a few readouts, lines for continuous ones."""
+    import plotly.graph_objects as go
+
+    color = activation_color(result.problem.activation.name)
+    figure = go.Figure()
+    named: set[int] = set()
+    for s in sorted(result.solutions, key=state_of):
+        state = state_of(s)
+        name, is_first = f"{STATES[state]}, {s.branch}", state not in named
+        named.add(state)
+        legend: dict[str, Any] = {"name": STATES[state], "legendgroup": STATES[state], "showlegend": is_first}
+        if result.profile is not None:
+            at = next(j for j, other in enumerate(result.solutions) if other is s)
+            x, y = result.profile[0], result.profile[1][at]
+            line = {"color": color, "dash": DASHES[state], "width": 2.6 - 0.5 * state}
+            figure.add_trace(go.Scatter(x=x, y=y, mode="lines", line=line, **legend))
+            continue
+        size, first = np.unique(np.round(np.abs(s.readout_values), 10), return_index=True)
+        figure.add_trace(
+            go.Bar(
+                x=[f"{v:.3g}" for v in size],
+                y=s.weight_overlap[first],
+                **legend,
+                marker={"color": color, "opacity": (1.0, 0.55, 0.28)[state]},
+                hovertemplate="|v| = %{x}<br>𝒬 = %{y:.5f}<extra>" + name + "</extra>",
+            )
+        )
+    finish(figure, x="size of the readout |v|", y="overlap 𝒬(v)", is_small=True)
+    figure.update_yaxes(range=[0, 1.04])
+    if result.profile is None:
+        figure.update_xaxes(type="category")
+    return figure
+
+
+def landscape_figure(result: PointResult) -> Any:
+    """F(𝒬) with the solutions on it: the highest point wins."""
+    import plotly.graph_objects as go
+
+    color = activation_color(result.problem.activation.name)
+    figure = go.Figure(
+        go.Scatter(
+            x=result.landscape.overlap,
+            y=result.landscape.free_entropy,
+            mode="lines",
+            line={"color": "#8a8f98", "width": 2},
+            name="F(𝒬)",
+            showlegend=False,
+            hovertemplate="𝒬 = %{x:.4f}<br>F = %{y:.6f}<extra></extra>",
+        )
+    )
+    marks = (
+        {"symbol": "circle", "size": 12},
+        {"symbol": "circle-open", "size": 11, "line": {"width": 2}},
+        {"symbol": "x-thin", "size": 9, "line": {"width": 2, "color": color}},
+    )
+    for state, mark in enumerate(marks):
+        own = [s for s in result.solutions if state_of(s) == state]
+        if own:
+            figure.add_trace(
+                go.Scatter(
+                    x=[_overall(s) for s in own],
+                    y=[s.free_entropy for s in own],
+                    mode="markers",
+                    marker={"color": color, **mark},
+                    name=STATES[state],
+                    hovertemplate="𝒬 = %{x:.4f}<br>f = %{y:.6f}<extra>" + STATES[state] + "</extra>",
+                )
+            )
+    return finish(figure, x="overall overlap 𝒬 = √E[v²𝒬(v)²]", y="free entropy F(𝒬)", is_small=True)
+
+
+def spectrum_figure(result: PointResult) -> Any:
+    """Density of the eigenvalues of the noisy matrix, and the shrinkage that denoises them."""
+    import plotly.graph_objects as go
+
+    color = activation_color(result.problem.activation.name)
+    figure = go.Figure()
+    figure.add_trace(
+        go.Scatter(
+            x=result.eigenvalues,
+            y=result.density,
+            mode="lines",
+            line={"color": color, "width": 2.2},
+            fill="tozeroy" if np.isfinite(result.eigenvalues).all() else None,
+            name="density ρ(y)",
+        )
+    )
+    figure.add_trace(
+        go.Scatter(
+            x=result.eigenvalues,
+            y=np.where(result.density > 0, result.shrinkage, np.nan),
+            mode="lines",
+            line={"color": "#D55E00", "width": 2, "dash": "dash"},
+            name="best estimate ξ(y)",
+            yaxis="y2",
+        )
+    )
+    finish(figure, x=f"eigenvalue y at η = {result.snr:.4g}", y="density ρ(y)", is_small=True)
+    figure.update_yaxes(rangemode="tozero")
+    figure.update_layout(
+        yaxis2={
+            "overlaying": "y",
+            "side": "right",
+            "title": {"text": "estimate ξ(y)", "standoff": 4, "font": {"size": 13}},
+            "showgrid": False,
+            "zeroline": False,
+            "ticks": "outside",
+        },
+        margin={"r": 56},
+    )
+    return figure
+
+
+def _overall(solution: Solution) -> float:
+    """√E[v²𝒬_W²]."""
+    return float(np.sqrt(solution.readout_weights @ (solution.readout_values * solution.weight_overlap) ** 2))

@@ -1,0 +1,219 @@
+"""The views below the curve: one α, phase diagram, planner, data, live experiment, code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dash import dcc, html
+
+from .controls import choice, choices, complaint, graph, named, number, symbol
+from .experiment import LEARNERS, MAX_D
+from .phases import AXES
+from .security import MAX_UPLOAD
+from .state import LIMITS
+
+__all__ = ["VIEWS", "views"]
+
+VIEWS = {
+    "point": "At one α",
+    "diagram": "Phase diagram",
+    "plan": "Planner",
+    "data": "Compare with data",
+    "run": "Live experiment",
+    "code": "Python",
+}
+
+
+def views(state: Mapping[str, Any], store_series: Mapping[str, str] | None) -> Any:
+    """All views; the one that is chosen is shown."""
+    parts = {
+        "point": _point(state),
+        "diagram": _diagram(state),
+        "plan": _plan(state),
+        "data": _data(store_series or {}),
+        "run": _run(state),
+        "code": _code(),
+    }
+    return html.Section(
+        [
+            choices("view", "View", VIEWS, state["view"], className="tabs"),
+            *[
+                html.Div(part, id=f"view-{name}", hidden=name != state["view"], className="view")
+                for name, part in parts.items()
+            ],
+        ],
+        className="card",
+        **named("views"),
+    )
+
+
+def _point(state: Mapping[str, Any]) -> list[Any]:
+    return [
+        html.Div(
+            [
+                number(
+                    "alpha",
+                    "Samples",
+                    symbol("α", "α = n/d²: samples per squared dimension; or click on the learning curve"),
+                    state["alpha"],
+                    *LIMITS["alpha"],
+                ),
+                html.P(id="point-words", className="hint"),
+            ],
+            className="toolbar",
+        ),
+        html.Div(
+            [
+                _figure(
+                    "overlaps",
+                    "Overlaps",
+                    "𝒬",
+                    "𝒬_W(v): overlap of the units of readout v with the teacher's units",
+                ),
+                _figure(
+                    "landscape",
+                    "Why a branch wins",
+                    "F",
+                    "F(𝒬): free entropy, maximised over everything but the overall overlap; the top wins",
+                ),
+                _figure(
+                    "spectrum",
+                    "Spectrum",
+                    "ξ",
+                    "ξ(y): best estimate of an eigenvalue of S̄ from one of the noisy matrix √η S̄ + Z, "
+                    "at η = q̂₂ + τ of the equilibrium",
+                ),
+            ],
+            className="three",
+        ),
+    ]
+
+
+def _figure(name: str, word: str, sign: str, meaning: str) -> Any:
+    return html.Div([html.H3([word, " ", symbol(sign, meaning)]), graph(name)])
+
+
+def _diagram(state: Mapping[str, Any]) -> list[Any]:
+    return [
+        html.Div(
+            [
+                choices("against", "Horizontal axis of the diagram", AXES, state["against"]),
+                html.Button("Compute", id="diagram-start", type="button"),
+                html.Button("Stop", id="diagram-stop", type="button", className="plain", disabled=True),
+                html.Span(id="diagram-progress", className="progress", role="status"),
+            ],
+            className="toolbar",
+        ),
+        html.P(
+            "Colour: smallest excess error. White lines: units begin to be learnt (dotted), the optimum "
+            "jumps (solid). It starts coarse and refines.",
+            className="hint",
+        ),
+        graph("diagram", "tall"),
+        dcc.Interval(id="diagram-tick", interval=700, disabled=True),
+    ]
+
+
+def _plan(state: Mapping[str, Any]) -> list[Any]:
+    return [
+        html.Div(
+            [
+                number(
+                    "goal",
+                    "Target",
+                    symbol("ε − Δ", "ε − Δ: excess error that is to be reached"),
+                    state["goal"],
+                    *LIMITS["goal"],
+                ),
+                number(
+                    "dimension",
+                    "Inputs",
+                    symbol("d", "d: dimension of the inputs"),
+                    state["dimension"],
+                    *LIMITS["dimension"],
+                ),
+            ],
+            className="toolbar",
+        ),
+        html.Div(id="plan-answer", className="answer", role="status"),
+    ]
+
+
+def _data(store_series: Mapping[str, str]) -> list[Any]:
+    store = html.Div(
+        choice(
+            "series",
+            "Result store",
+            "",
+            {"none": "choose a series …", **store_series},
+            "none",
+        ),
+        hidden=not store_series,
+        className="narrow",
+    )
+    return [
+        html.Div(
+            [
+                dcc.Upload(
+                    html.Div(
+                        ["Drop a CSV of α, error and optionally std here, or ", html.U("choose a file")]
+                    ),
+                    id="upload",
+                    max_size=MAX_UPLOAD,
+                    accept=".csv,.txt,.tsv,text/csv,text/plain",
+                    className="drop",
+                ),
+                store,
+                html.Button("Remove the data", id="no-data", type="button", className="plain"),
+            ],
+            className="toolbar",
+        ),
+        complaint("upload"),
+        html.Div(id="deviations"),
+    ]
+
+
+def _run(state: Mapping[str, Any]) -> list[Any]:
+    return [
+        html.Div(
+            [
+                html.Div(choice("learner", "Learner", "", LEARNERS, state["learner"]), className="narrow"),
+                number(
+                    "size",
+                    "Inputs",
+                    symbol("d", f"d: dimension of the inputs, at most {MAX_D} for a live run"),
+                    state["size"],
+                    *LIMITS["size"],
+                    is_log=False,
+                ),
+                choices(
+                    "start",
+                    "Start of the sampler",
+                    {"random": "start at random", "teacher": "start on the teacher"},
+                    state["start"],
+                ),
+                html.Button("Run", id="run-start", type="button"),
+                html.Button("Stop", id="run-stop", type="button", className="plain", disabled=True),
+                html.Span(id="run-progress", className="progress", role="status"),
+            ],
+            className="toolbar",
+        ),
+        html.P(
+            "One random network of this problem at the α of the first view, learnt on this machine; the "
+            "theory is for d → ∞, so expect a few per cent.",
+            className="hint",
+        ),
+        graph("run", "medium"),
+        dcc.Interval(id="run-tick", interval=500, disabled=True),
+    ]
+
+
+def _code() -> list[Any]:
+    return [
+        html.H3("Python"),
+        html.Pre(id="python", tabIndex="0"),
+        html.H3("Command line"),
+        html.Pre(id="command", tabIndex="0"),
+        html.P("The address of this page holds its whole state: bookmark or share it.", className="hint"),
+    ]
