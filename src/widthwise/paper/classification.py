@@ -1,0 +1,109 @@
+"""Classification: share of wrong labels for signs with and without noise, and GAMP-RIE on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..problem import Problem
+from ..theory import error, learning_curve
+from . import style
+from .item import Item, Tables
+from .lines import grid, parameters
+from .scales import Settings
+from .table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..experiments.task import Task
+
+__all__ = ["ITEM"]
+
+ACTIVATIONS = {"relu": "ReLU", "tanh(2*x)": "tanh(2x)"}
+CHANNELS = {"sign": "no noise", "probit:0.02": "noise 0.02", "probit:0.1": "noise 0.1"}
+PROBLEMS = {
+    f"{activation}/{channel}": Problem(activation, "gaussian", "rademacher", channel=channel, gamma=0.5)
+    for activation in ACTIVATIONS
+    for channel in CHANNELS
+}
+RUN = "relu/probit:0.1"
+ALPHA = (0.1, 10.0)
+
+
+def theory(settings: Settings) -> Table:
+    rows = Table()
+    for series, problem in PROBLEMS.items():
+        alphas = grid(problem, *ALPHA, settings.n_points)
+        for line in ("equilibrium", "universal"):
+            solved = learning_curve(problem, alphas, line)
+            wrong = error(solved, "zero-one")
+            for point, share in zip(solved, wrong, strict=True):
+                row = {"series": series, "line": line, **parameters(problem), "alpha": point.alpha}
+                row |= {"branch": point.branch, "status": point.status, "zero_one_error": float(share)}
+                rows.append(row | {"excess_error": point.excess_error})
+    return rows
+
+
+def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
+    from .runs import task
+
+    return [
+        (RUN, task(PROBLEMS[RUN], settings, alpha, seed, "gamp_rie", "prior"))
+        for alpha in settings.alphas
+        for seed in range(settings.n_seeds)
+    ]
+
+
+def draw(tables: Tables) -> Figure:
+    with style.style():
+        figure, axes = style.figure(1, 3, width=style.PAGE, height=2.7)
+        for ax, (activation, title) in zip(axes[0, :2], ACTIVATIONS.items(), strict=True):
+            tones = style.shades(style.activation_color(activation), 3)[::-1]
+            for (channel, name), color in zip(CHANNELS.items(), tones, strict=True):
+                rows = tables.theory.where(series=f"{activation}/{channel}")
+                for line in ("equilibrium", "universal"):
+                    label = name if line == "equilibrium" else None
+                    style.curve(
+                        ax, rows.where(line=line), line, color, "zero_one_error", label=label
+                    )
+            ax.set_title(f"{title}, wrong labels")
+            ax.set_ylim(0, None)
+            ax.legend(frameon=False, loc="upper right")
+        axes[0, 0].set_ylabel("share of wrong labels")
+        ax = axes[0, 2]
+        for line in ("equilibrium", "universal"):
+            rows = tables.theory.where(series=RUN, line=line)
+            style.curve(ax, rows, line, style.activation_color("relu"))
+        style.points(ax, tables.comparison.where(series=RUN, source="ours"), "0.2")
+        ax.plot([], [], color="0.2", ls="none", label="GAMP-RIE", **style.MARKERS["gamp_rie", "prior"])
+        ax.legend(frameon=False, loc="upper right")
+        ax.set_title("ReLU, noise 0.1: error on λ")
+        ax.set_ylabel("posterior variance of λ")
+        ax.set_ylim(0, None)
+        for ax in axes[0]:
+            ax.set_xlabel(style.LABELS["alpha"])
+            ax.set_xlim(0, ALPHA[1])
+            ax.set_xticks(np.arange(0, 11, 2))
+    return figure
+
+
+def remarks(tables: Tables) -> list[str]:
+    return ["Solid: equilibrium; dashed: universal branch. The optimum without noise goes to 0, slowly."]
+
+
+ITEM = Item(
+    name="classification",
+    place="beyond the paper",
+    title="Classification",
+    caption="Labels sign(λ + noise) of networks with Gaussian weights and Rademacher readouts, γ = 0.5. Left and centre: "
+    "share of wrong labels of the best predictor for three noise levels; right: posterior variance of the output λ, "
+    "and the error of GAMP-RIE on it. Solid: equilibrium; dashed: universal branch.",
+    problems=PROBLEMS,
+    theory=theory,
+    tasks=tasks,
+    draw=draw,
+    remarks=remarks,
+)

@@ -1,0 +1,77 @@
+"""Hermite coefficients of the activations in the paper's figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..problem import Problem
+from . import style
+from .item import Item, Tables
+from .printed import printed_row
+from .scales import Settings
+from .table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["ITEM"]
+
+NAMES = {"relu": "ReLU(z)", "elu": "ELU(z)", "tanh(2*x)": "tanh(2z)"}
+PROBLEMS = {name: Problem(name) for name in NAMES}
+COLUMNS = ("mu_0", "mu_1", "mu_2", "mu_3", "mu_4", "second moment")
+
+# 1/√(2π) = 0.39894 is printed as a formula.
+PRINTED = {
+    "relu": ("0.39894", "0.5", "0.39894", "0", "-0.39894", "0.5"),
+    "elu": ("0.16052", "0.76158", "0.26158", "-0.13736", "-0.13736", "0.64494"),
+    "tanh(2*x)": ("0", "0.72948", "0", "-0.61398", "0", "0.63526"),
+}
+
+
+def theory(settings: Settings) -> Table:
+    rows = Table()
+    for name, problem in PROBLEMS.items():
+        activation = problem.activation
+        values = [*(float(mu) for mu in activation.hermite[:5]), float(activation.second_moment)]
+        for column, printed, value in zip(COLUMNS, PRINTED[name], values, strict=True):
+            row = printed_row("Table 1", column, name, printed, 0.0 if abs(value) < 1e-15 else value)
+            rows.append({"series": name} | row)
+    return rows
+
+
+def as_table(tables: Tables):
+    header = ["σ(z)", "μ₀", "μ₁", "μ₂", "μ₃", "μ₄", "E σ(z)²"]
+    rows = []
+    for name, title in NAMES.items():
+        cells = [f"{row['ours']:.5f}".replace("-0.00000", "0.00000") for row in tables.theory.where(series=name)]
+        rows.append([title, *cells])
+    return header, rows
+
+
+def draw(tables: Tables) -> Figure:
+    """The coefficients as bars, for the eye: what is learnt first, second, and only by specialising."""
+    with style.style():
+        figure, axes = style.figure(1, 1, width=style.COLUMN, height=2.0)
+        ax = axes[0, 0]
+        for i, (name, title) in enumerate(NAMES.items()):
+            values = tables.theory.where(series=name).column("ours")[:5]
+            x = [order + 0.26 * (i - 1) for order in range(5)]
+            ax.bar(x, values, 0.24, color=style.activation_color(name), label=title)
+        ax.axhline(0, color="0.3", lw=0.6)
+        ax.set_xticks(range(5), [rf"$\mu_{order}$" for order in range(5)])
+        ax.set_ylabel("Hermite coefficient")
+        ax.legend(frameon=False)
+    return figure
+
+
+ITEM = Item(
+    name="hermite",
+    place="Table 1",
+    title="Hermite coefficients",
+    caption="Coefficients μ_ℓ = E[σ(z) He_ℓ(z)] of three activations, and their second moment.",
+    problems=PROBLEMS,
+    theory=theory,
+    draw=draw,
+    compare=lambda tables: tables.theory,
+    table=as_table,
+)

@@ -1,0 +1,119 @@
+"""Phases over width and data: what is learnt, and what polynomial time leaves on the table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..problem import Problem
+from ..theory import onset
+from ..theory import phase_diagram as compute
+from . import style
+from .item import Item, Tables
+from .scales import Settings
+from .table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["ITEM"]
+
+PROBLEMS = {"relu/four-point": Problem("relu", "gaussian", "four-point", channel=0.1)}
+GAMMA, ALPHA = (0.1, 2.0), (0.1, 20.0)
+COLUMNS = ("excess_error", "universal_error", "gap", "n_specialised", "n_stable")
+
+
+def theory(settings: Settings) -> Table:
+    (series, problem), n = next(iter(PROBLEMS.items())), settings.n_points
+    gammas = np.linspace(*GAMMA, n)
+    data = compute(problem, gamma=gammas, alpha=np.geomspace(*ALPHA, n), n_workers=2 if n > 20 else 1)
+    rows = Table()
+    for i, gamma in enumerate(data["gamma"].values):
+        for j, alpha in enumerate(data["alpha"].values):
+            values = {name: float(data[name].values[i, j]) for name in COLUMNS}
+            shared = {"series": series, "line": "map", "gamma": float(gamma), "alpha": float(alpha)}
+            rows.append(shared | values | {"status": str(data["status"].values[i, j])})
+        for j in range(data.sizes["line"]):
+            at = float(data["transition_alpha"].values[i, j])
+            if np.isfinite(at):
+                kind = str(data["transition_kind"].values[i, j])
+                size = float(data["transition_readout"].values[i, j])
+                shared = {"series": series, "line": "transition", "gamma": float(gamma), "alpha": at}
+                rows.append(shared | {"kind": kind, "readout": size})
+    rows += [
+        {"series": series, "line": "onset", "gamma": float(g), "alpha": onset(problem.replace(gamma=g))}
+        for g in gammas
+    ]
+    return rows
+
+
+def compared(tables: Tables) -> Table:
+    """Lines of the diagram against the criterion of the onset, which needs no scan."""
+    rows = Table()
+    first = tables.theory.where(line="transition")
+    for row in tables.theory.where(line="onset"):
+        found = [t for t in first.where(gamma=row["gamma"]) if t["kind"] == "continuous"]
+        if not found:  # where the equilibrium jumps before the universal branch is unstable
+            continue
+        nearest = min(found, key=lambda t: abs(t["alpha"] - row["alpha"]))
+        difference = nearest["alpha"] - row["alpha"]
+        relative = difference / row["alpha"]
+        is_first = nearest["alpha"] == min(t["alpha"] for t in found)
+        if is_first:
+            rows.append(
+                {"series": row["series"], "gamma": row["gamma"], "quantity": "alpha of the first transition"}
+                | {"measured": nearest["alpha"], "predicted": row["alpha"], "difference": difference}
+                | {"relative_deviation": relative, "verdict": "agrees" if abs(relative) < 1e-6 else "differs"}
+            )
+    return rows
+
+
+def draw(tables: Tables) -> Figure:
+    with style.style():
+        figure, axes = style.figure(1, 2, width=style.PAGE, height=2.9, sharey=True)
+        cells = tables.theory.where(line="map")
+        gamma, alpha = (np.unique(cells.column(name)) for name in ("gamma", "alpha"))
+        labels = {
+            "excess_error": (r"excess error $\varepsilon_\mathrm{opt} - \Delta$", "viridis_r"),
+            "gap": ("universal error $-$ optimum", "magma_r"),
+        }
+        for ax, (name, (label, cmap)) in zip(axes[0], labels.items(), strict=True):
+            values = cells.column(name).reshape(gamma.size, alpha.size)
+            mesh = ax.pcolormesh(gamma, alpha, values.T, cmap=cmap, shading="gouraud", rasterized=True)
+            figure.colorbar(mesh, ax=ax, label=label, pad=0.02)
+            _draw_lines(ax, tables.theory.where(line="transition"))
+            ax.set_yscale("log")
+            ax.set_ylim(*ALPHA)
+            ax.set_xlim(*GAMMA)
+            ax.set_xlabel(r"hidden units per input $\gamma = k/d$")
+        axes[0, 0].set_ylabel(style.LABELS["alpha"])
+    return figure
+
+
+def _draw_lines(ax, transitions: Table) -> None:
+    styles = {"continuous": "-", "first-order": (0, (4, 1.6))}
+    for (size, kind), rows in transitions.groups("readout", "kind"):
+        order = np.argsort(rows.column("gamma"))
+        x, y = rows.column("gamma")[order], rows.column("alpha")[order]
+        for color, width in (("white", 2.6), ("black", 1.2)):
+            ax.plot(x, y, color=color, lw=width, ls=styles[kind] if color == "black" else "-")
+        if kind == "continuous":
+            i = x.size // 3
+            ax.annotate(
+                rf"$|v| = {size:.2f}$", (x[i], y[i]), (2, -9), textcoords="offset points", fontsize=7, color="black"
+            )
+
+
+ITEM = Item(
+    name="phase-diagram",
+    place="beyond the paper",
+    title="Phases over width and data",
+    caption="ReLU with Gaussian weights and four-point readouts, Δ = 0.1. Left: excess error of the optimum; right: how "
+    "far it lies below what polynomial time reaches (the universal branch). Lines: where the neurons of each |v| "
+    "begin to be learnt (solid: continuous; dashed: first-order).",
+    problems=PROBLEMS,
+    theory=theory,
+    draw=draw,
+    compare=compared,
+)

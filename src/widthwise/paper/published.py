@@ -1,0 +1,57 @@
+"""What the authors measured and published beside their code, as tables in our words.
+
+The numbers are theirs (arXiv:2505.24849; github.com/Minh-Toan/extensive-width-NN), re-tabulated into
+``data/measurements.json``; its ``source`` says what each is.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from .table import Table
+
+__all__ = ["dynamics", "measurements", "source"]
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return json.loads((files(__package__) / "data" / "measurements.json").read_text(encoding="utf-8"))
+
+
+def source() -> dict[str, str]:
+    """Where the numbers come from and what they mean."""
+    return _data()["source"]
+
+
+def measurements(item: str) -> Table:
+    """Means over instances, with the standard error that follows from their deviation, one row for each α."""
+    rows = []
+    for entry in _data()["measurements"]:
+        if entry["item"] != item:
+            continue
+        counts = entry["n_instances"]
+        counts = counts if isinstance(counts, list) else [counts] * len(entry["alpha"])
+        shared = {name: entry[name] for name in ("series", "learner", "start", "d")}
+        for alpha, mean, std, n in zip(entry["alpha"], entry["mean"], entry["std"], counts, strict=True):
+            # their deviations divide by n, not by n - 1
+            rows.append(
+                shared
+                | {
+                    "source": "authors",
+                    "alpha": alpha,
+                    "quantity": entry["quantity"],
+                    "measured": mean,
+                    "standard_error": std / max(n - 1, 1) ** 0.5,
+                    "deviation_over_instances": std,
+                    "n_instances": n,
+                }
+            )
+    return Table(rows)
+
+
+def dynamics() -> list[dict[str, Any]]:
+    """Overlaps along two HMC runs at d = 200 (see ``source()['dynamics']`` for the case)."""
+    return _data()["dynamics"]

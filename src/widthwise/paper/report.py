@@ -1,0 +1,260 @@
+"""The report: for each item the figure, settings, agreement and the full table, in Markdown and HTML.
+
+It reads the files that :mod:`reproduce` wrote and computes nothing, so that it can be made again anywhere.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .._version import __version__
+from . import published
+from .compare import CLOSE, SIGNIFICANT
+from .registry import NAMES, find
+from .reproduce import Outcome, load
+from .table import Table
+
+__all__ = ["numbers_page", "write_report"]
+
+_COLUMNS = {
+    "source": "who",
+    "series": "case",
+    "learner": "learner",
+    "start": "start",
+    "d": "d",
+    "alpha": "α",
+    "quantity": "quantity",
+    "readout": "v",
+    "measured": "measured",
+    "standard_error": "± s.e.",
+    "n_instances": "n",
+    "line": "line",
+    "predicted": "predicted",
+    "predicted_at_d": "at this d",
+    "deviation_in_standard_errors": "(m − p)/s.e.",
+    "relative_deviation": "(m − p)/p",
+    "verdict": "verdict",
+}
+
+
+def write_report(out: str | os.PathLike[str]) -> tuple[Path, Path]:
+    """``report.md`` and ``report.html`` in the folder of results."""
+    folder = Path(out)
+    outcomes = [(name, load(find(name), folder)) for name in NAMES]
+    parts = [_head(outcomes)] + [_section(o) for _, o in outcomes if o is not None]
+    text = "\n\n".join(parts).rstrip() + "\n"
+    markdown, page = folder / "report.md", folder / "report.html"
+    markdown.write_text(text, encoding="utf-8")
+    page.write_text(_html(text), encoding="utf-8")
+    return markdown, page
+
+
+def numbers_page(out: str | os.PathLike[str]) -> Path | None:
+    """``numbers.md``: the numbers printed in the paper beside ours, a page of its own."""
+    outcome = load(find("numbers"), out)
+    if outcome is None or outcome.item.table is None:
+        return None
+    verdicts = ", ".join(f"{n} {name}" for name, n in outcome.verdicts.items())
+    lines = [
+        "# Numbers printed in the paper",
+        f"Made by `widthwise reproduce numbers`, version {outcome.version}: {verdicts}.",
+        *outcome.item.remarks(outcome.tables),
+        _table(*outcome.item.table(outcome.tables)),
+    ]
+    path = Path(out) / "numbers.md"
+    path.write_text("\n\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def _head(outcomes: Sequence[tuple[str, Outcome | None]]) -> str:
+    rows = []
+    for name, outcome in outcomes:
+        if outcome is None:
+            rows.append([name, find(name).place, "not run", "", "", ""])
+            continue
+        ours, theirs = (_counts(outcome.tables.comparison, who) for who in ("ours", "authors"))
+        if not ours and not theirs:
+            ours = _counts(outcome.tables.comparison, None)
+        link = f"[{name}](#{_anchor(outcome)})"
+        minutes = outcome.seconds.get("runs", 0.0) / 60
+        runs = f"{outcome.n_runs} ({minutes:.1f} min of one core)" if outcome.n_runs else "theory only"
+        rows.append([link, outcome.item.place, outcome.tables.settings.scale, runs, ours, theirs])
+    source = published.source()
+    return "\n\n".join(
+        [
+            "# Reproduction of the paper",
+            "Every figure and table of [arXiv:2505.24849](https://arxiv.org/abs/2505.24849), computed again by "
+            f"`widthwise reproduce all` (version {__version__}) and compared with the theory. The predictions are for "
+            "d → ∞; corrections are of relative order 1/d, a few percent here.",
+            f"A measurement *agrees* if it lies within {SIGNIFICANT:g} standard errors of the prediction; it is *close* "
+            f"if it lies further but within {CLOSE:.0%} of it (of 1, for overlaps), the size of what a small d "
+            "does; otherwise it *differs*, and the remarks say why we think so. Standard errors are over "
+            "instances; with few instances they are themselves uncertain.",
+            f"Pale points are the authors' own measurements ({source['paper']}), published at "
+            f"<{source['repository']}> and re-tabulated.",
+            _table(["item", "place", "scale", "runs", "ours", "authors'"], rows),
+        ]
+    )
+
+
+def _section(outcome: Outcome) -> str:
+    item, tables = outcome.item, outcome.tables
+    parts = [f"## {item.title}", f"*{item.place}* · `widthwise reproduce {item.name}`"]
+    parts.append(f"![{item.title}]({item.name}/{item.name}.png)")
+    parts.append(item.caption)
+    parts.append(_settings(outcome))
+    if item.table is not None and item.name != "numbers":
+        parts.append(_table(*item.table(tables)))
+    if item.name == "numbers":
+        parts.append("The whole table is on [a page of its own](numbers.md).")
+    remarks = item.remarks(tables)
+    if remarks:
+        parts.append("\n".join(f"- {remark}" for remark in remarks))
+    judged = Table(row for row in tables.comparison if "measured" in row)
+    if judged:
+        parts.append(_summary(judged))
+        differing = judged.where(verdict="differs")
+        if differing:
+            parts.append(f"**What differs** ({len(differing)} of {len(judged)}):")
+            parts.append(_comparison(differing))
+        ours = Table(row for row in judged if row.get("source") != "authors")
+        if ours:
+            parts += ["<details><summary>Measured against predicted, all of ours</summary>", _comparison(ours)]
+            parts.append("</details>")
+    files = [name for name in ("theory", "measured", "comparison") if (outcome.folder / f"{name}.csv").exists()]
+    links = ", ".join(f"[{name}.csv]({item.name}/{name}.csv)" for name in files)
+    parts.append(f"Files: {links}, [figure as PDF]({item.name}/{item.name}.pdf).")
+    return "\n\n".join(parts)
+
+
+def _settings(outcome: Outcome) -> str:
+    s = outcome.tables.settings
+    words = [f"scale {s.scale}"]
+    if outcome.n_runs:
+        words += [f"d = {s.d}", f"{s.n_seeds} instances"]
+        if s.alphas:
+            words.append("α = " + ", ".join(f"{a:g}" for a in s.alphas))
+        words += [f"{n} iterations of {name}" for name, n in s.iterations.items()]
+        words.append(f"{outcome.n_runs} runs in {outcome.seconds.get('runs', 0) / 60:.1f} minutes of one core")
+    if outcome.n_failed:
+        words.append(f"{outcome.n_failed} runs failed")
+    return f"Settings: {'; '.join(words)}. Version {outcome.version}."
+
+
+def _summary(judged: Table) -> str:
+    """A row for each learner and case: how many agree, and the typical deviation."""
+    rows = []
+    names = ("source", "series", "learner", "start", "quantity")
+    for key, group in judged.groups(*names):
+        deviation = group.column("deviation_in_standard_errors")
+        relative = group.column("relative_deviation")
+        known = deviation[[math.isfinite(x) for x in deviation]]
+        root = math.sqrt(float((known**2).mean())) if known.size else math.nan
+        cells = [str(value or "") for value in key]
+        typical = f"{float(abs(relative).mean()):.1%}"
+        rows.append([*cells, len(group), _number(root, 2), typical, _counts(group, None)])
+    header = ["who", "case", "learner", "start", "quantity", "points", "rms (m − p)/s.e.", "mean |m − p|/p"]
+    return _table([*header, "verdicts"], rows)
+
+
+def _comparison(rows: Table) -> str:
+    columns = [name for name in _COLUMNS if any(name in row for row in rows)]
+    cells = [[_cell(name, row.get(name, "")) for name in columns] for row in rows]
+    return _table([_COLUMNS[name] for name in columns], cells)
+
+
+def _counts(rows: Table, who: str | None) -> str:
+    chosen = rows if who is None else rows.where(source=who)
+    found = [row["verdict"] for row in chosen if "verdict" in row]
+    order = ("agrees", "last digit", "close", "differs")
+    return ", ".join(f"{found.count(name)} {name}" for name in order if name in found)
+
+
+def _cell(name: str, value: Any) -> str:
+    if value == "" or not isinstance(value, (int, float)):
+        return str(value)
+    if name == "relative_deviation":
+        return f"{value:+.1%}"
+    if name == "deviation_in_standard_errors":
+        return f"{value:+.1f}" if math.isfinite(value) else "–"
+    return _number(float(value)) if isinstance(value, float) else str(value)
+
+
+def _number(value: float, digits: int = 4) -> str:
+    return f"{value:.{digits}g}" if math.isfinite(value) else "–"
+
+
+def _table(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
+    def line(cells: Sequence[Any]) -> str:
+        return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+
+    return "\n".join([line(header), line(["---"] * len(header)), *map(line, rows)])
+
+
+def _anchor(outcome: Outcome) -> str:
+    return re.sub(r"[^\w -]", "", outcome.item.title.lower()).replace(" ", "-")
+
+
+# --- HTML ----------------------------------------------------------------------------------------
+
+_STYLE = """
+body{font:16px/1.55 system-ui,sans-serif;max-width:66rem;margin:2rem auto;padding:0 1rem;color:#1d1d1d}
+h1,h2{line-height:1.25}h2{margin-top:3rem;border-top:1px solid #ddd;padding-top:1.2rem}
+img{max-width:100%;height:auto;display:block;margin:1rem 0}
+.wide{overflow-x:auto}table{border-collapse:collapse;font-size:13px;margin:.6rem 0}
+th,td{padding:.2rem .55rem;border-bottom:1px solid #e3e3e3;text-align:left;white-space:nowrap}
+th{border-bottom:1.5px solid #999}td:last-child,th:last-child{white-space:normal}
+code{background:#f3f3f3;padding:.1rem .25rem;border-radius:3px}summary{cursor:pointer;font-weight:600}
+"""
+
+
+def _html(text: str) -> str:
+    """The page, from the few Markdown forms that the report uses."""
+    body: list[str] = []
+    for block in text.split("\n\n"):
+        block = block.strip("\n")
+        if not block:
+            continue
+        if block.startswith("|"):
+            body.append(_html_table(block))
+        elif block.startswith("#"):
+            level, _, title = block.partition(" ")
+            anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+            body.append(f'<h{len(level)} id="{anchor}">{_inline(title)}</h{len(level)}>')
+        elif block.startswith("- "):
+            entries = "".join(f"<li>{_inline(line[2:])}</li>" for line in block.splitlines())
+            body.append(f"<ul>{entries}</ul>")
+        elif block.startswith("<details>") or block == "</details>":
+            body.append(block)
+        else:
+            body.append(f"<p>{_inline(block)}</p>")
+    title = "Reproduction of the paper"
+    return (
+        '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
+    )
+
+
+def _html_table(block: str) -> str:
+    lines = [re.split(r"(?<!\\)\|", line.strip())[1:-1] for line in block.splitlines()]
+    cells = [[_inline(cell.strip().replace("\\|", "|")) for cell in line] for line in lines]
+    head = "".join(f"<th>{cell}</th>" for cell in cells[0])
+    rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in cells[2:])
+    return f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>'
+
+
+def _inline(text: str) -> str:
+    text = re.sub(r"<(https?://[^>]+)>", r"[\1](\1)", text)
+    text = html.escape(text, quote=False)
+    text = re.sub(r"!\[([^\]]*)\]\(([^)]*)\)", r'<img src="\2" alt="\1">', text)
+    text = re.sub(r"\[([^\]]*)\]\(([^)]*)\)", r'<a href="\2">\1</a>', text)
+    text = re.sub(r"`([^`]*)`", r"<code>\1</code>", text)
+    text = re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", text)
+    return re.sub(r"\*([^*]+)\*", r"<i>\1</i>", text)

@@ -1,0 +1,97 @@
+"""Runs of an item: tasks for the sweep, and rows of a table from what the store holds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..experiments.result import Result
+from ..experiments.task import Task
+from ..problem import Problem
+from .lines import parameters
+from .scales import Settings
+from .table import Table
+
+__all__ = ["row_of", "task", "trace_rows"]
+
+
+def task(
+    problem: Problem, settings: Settings, alpha: float, seed: int, learner: str, start: str, **options: Any
+) -> Task:
+    """A run at the size that the settings ask for; ``options`` go to the learner."""
+    how = {"start": start, "iterations": settings.iterations[learner], **options}
+    return Task(problem, settings.d, alpha, seed, learner, how)
+
+
+def row_of(series: str, result: Result) -> dict[str, Any]:
+    """One row of the table of runs: parameters, seed, status, version and what was measured."""
+    task = result.task
+    row: dict[str, Any] = {
+        "series": series,
+        **parameters(task.problem),
+        "learner": task.learner,
+        "start": task.settings.get("start", ""),
+        "d": task.d,
+        "alpha": task.alpha,
+        "seed": task.seed,
+        "iterations": task.settings.get("iterations", ""),
+        "status": result.status if result.status == "failed" else result.run_status,
+        "key": task.key,
+        "version": result.version,
+        "seconds": result.timings.get("seconds", math.nan),
+    }
+    if result.status == "failed":
+        return row | {"error": result.error.splitlines()[0]}
+    # Adam answers for its own error; the paper draws half of it beside those of posterior draws.
+    share = 0.5 if task.learner == "adam" else 1.0
+    row["excess_error"] = share * result.scalar("excess_error")
+    row["chain_error"] = share * _chain_error(result)
+    for name in ("replica_excess_error", "matrix_overlap_centred", "acceptance"):
+        row[name] = result.scalar(name)
+    for name, short in (("overlap_power", "overlap_power"), ("weight_overlap", "weight_overlap")):
+        if name in result.values and np.isfinite(result.values[name][1]).all():
+            row[short] = result.values[name][1].tolist()
+    if "weight_overlap" in row:
+        row["readout_values"] = result.values["readout"][1].tolist()
+    return row
+
+
+def trace_rows(series: str, result: Result, names: tuple[str, ...], n_rows: int = 101) -> Table:
+    """Observables along the first chain of a run, at most ``n_rows`` of them."""
+    if result.status == "failed":
+        return Table()
+    iterations = result.trace["draw"][1]
+    pick = np.unique(np.linspace(0, iterations.size - 1, min(n_rows, iterations.size)).astype(int))
+    task = result.task
+    shared = {
+        "series": series,
+        "learner": task.learner,
+        "start": task.settings.get("start", ""),
+        "d": task.d,
+        "alpha": task.alpha,
+        "seed": task.seed,
+    }
+    return Table(
+        shared
+        | {"iteration": int(iterations[i])}
+        | {name: _plain(result.trace[name][1][0, i]) for name in names}
+        for i in pick
+    )
+
+
+def _plain(value: np.ndarray) -> Any:
+    return value.tolist() if np.ndim(value) else float(value)
+
+
+def _chain_error(result: Result) -> float:
+    """Standard error of the mean along a run: four blocks of its second half, all but independent."""
+    if "excess_error" not in result.trace or result.task.learner not in ("hmc", "metropolis"):
+        return math.nan
+    values = result.trace["excess_error"][1]
+    values = values[:, values.shape[1] // 2 :]
+    if values.shape[1] < 8:
+        return math.nan
+    blocks = np.array([block.mean() for block in np.array_split(values.mean(axis=0), 4)])
+    return float(blocks.std(ddof=1) / 2)

@@ -1,0 +1,179 @@
+"""The three sizes at which items run, in one place: ``smoke``, ``laptop`` and ``paper``.
+
+``smoke`` is for the tests: seconds an item, at sizes where corrections of order 1/d are large. ``laptop`` is
+what docs/reproduction holds: minutes an item on two cores. ``paper`` has the paper's own sizes and numbers of
+instances, and is meant for a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["SCALES", "Settings", "settings_of"]
+
+SCALES = ("smoke", "laptop", "paper")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What an item needs to know about a scale."""
+
+    scale: str
+    d: int = 0
+    """Dimension of the inputs."""
+    n_seeds: int = 1
+    alphas: tuple[float, ...] = ()
+    iterations: Mapping[str, int] = field(default_factory=dict)
+    """Length of a run, by learner."""
+    n_points: int = 80
+    """Points of a theory curve."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """What only one item has."""
+
+    def __getitem__(self, name: str) -> Any:
+        return self.more[name]
+
+
+def _steps(first: float, last: float, step: float) -> tuple[float, ...]:
+    n = round((last - first) / step)
+    return tuple(round(first + i * step, 10) for i in range(n + 1))
+
+
+_TABLE: dict[str, dict[str, dict[str, Any]]] = {
+    "gaussian-weights": {
+        "smoke": {
+            "d": 24,
+            "alphas": (1.0, 3.0),
+            "iterations": {"hmc": 160, "adam": 300, "gamp_rie": 60},
+        },
+        "laptop": {
+            "d": 60,
+            "n_seeds": 2,
+            "alphas": (0.5, 1.0, 2.0, 3.0, 4.0, 6.0),
+            "iterations": {"hmc": 600, "adam": 2000, "gamp_rie": 100},
+        },
+        "paper": {
+            "d": 150,
+            "n_seeds": 10,
+            "alphas": _steps(0.5, 8.0, 0.5),
+            "iterations": {"hmc": 5000, "adam": 20000, "gamp_rie": 200},
+        },
+    },
+    "binary-weights": {
+        "smoke": {
+            "d": 30,
+            "alphas": (0.6, 2.2),
+            "iterations": {"metropolis": 200, "gamp_rie": 60},
+        },
+        "laptop": {
+            "d": 80,
+            "n_seeds": 4,
+            "alphas": (0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0),
+            "iterations": {"metropolis": 1000, "gamp_rie": 100},
+        },
+        "paper": {
+            "d": 150,
+            "n_seeds": 16,
+            "alphas": _steps(0.2, 4.0, 0.2),
+            "iterations": {"metropolis": 4000, "gamp_rie": 200},
+        },
+    },
+    "readouts": {
+        "smoke": {
+            "d": 24,
+            "alphas": (1.0, 4.0),
+            "iterations": {"hmc": 200},
+            "more": {"profile_alphas": (0.5, 4.0)},
+        },
+        "laptop": {
+            "d": 60,
+            "n_seeds": 4,
+            "alphas": (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0),
+            "iterations": {"hmc": 600},
+            "more": {"profile_alphas": (0.5, 1.0, 2.0, 4.0)},
+        },
+        "paper": {
+            "d": 150,
+            "n_seeds": 50,
+            "alphas": _steps(0.5, 7.0, 0.5),
+            "iterations": {"hmc": 5000},
+            "more": {"profile_alphas": (0.5, 1.0, 2.0, 4.0)},
+        },
+    },
+    "overlaps": {
+        "smoke": {"d": 30, "iterations": {"hmc": 200}},
+        "laptop": {"d": 100, "n_seeds": 2, "iterations": {"hmc": 1000}},
+        "paper": {"d": 200, "n_seeds": 1, "iterations": {"hmc": 4000}},
+    },
+    "ansatz": {
+        "smoke": {"d": 24, "alphas": (1.0, 3.0), "iterations": {"hmc": 160}},
+        "laptop": {
+            "d": 60,
+            "n_seeds": 2,
+            "alphas": (0.5, 1.0, 2.0, 3.0, 4.0, 6.0),
+            "iterations": {"hmc": 600},
+        },
+        "paper": {
+            "d": 150,
+            "n_seeds": 10,
+            "alphas": _steps(0.5, 7.0, 0.5),
+            "iterations": {"hmc": 5000},
+        },
+    },
+    "gamp-rie": {
+        "smoke": {"d": 30, "alphas": (1.0, 2.0), "iterations": {"metropolis": 60, "gamp_rie": 60}},
+        "laptop": {
+            "d": 80,
+            "n_seeds": 4,
+            "alphas": (0.4, 0.8, 1.2, 1.6, 2.0, 3.0, 4.0),
+            "iterations": {"metropolis": 300, "gamp_rie": 100},
+        },
+        "paper": {
+            "d": 150,
+            "n_seeds": 16,
+            "alphas": _steps(0.2, 4.0, 0.2),
+            "iterations": {"metropolis": 4000, "gamp_rie": 200},
+        },
+    },
+    "hmc-sigma3": {
+        "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 160}},
+        "laptop": {"d": 60, "n_seeds": 2, "alphas": (1.0, 2.0, 4.0, 6.0), "iterations": {"hmc": 600}},
+        "paper": {
+            "d": 150,
+            "n_seeds": 4,
+            "alphas": _steps(0.5, 8.0, 0.5),
+            "iterations": {"hmc": 2000},
+        },
+    },
+    "classification": {
+        "smoke": {"d": 30, "alphas": (3.0,), "iterations": {"gamp_rie": 60}, "n_points": 30},
+        "laptop": {
+            "d": 60,
+            "n_seeds": 4,
+            "alphas": (1.0, 2.0, 4.0, 6.0, 8.0),
+            "iterations": {"gamp_rie": 200},
+        },
+        "paper": {
+            "d": 150,
+            "n_seeds": 16,
+            "alphas": _steps(1.0, 10.0, 1.0),
+            "iterations": {"gamp_rie": 400},
+        },
+    },
+    "phase-diagram": {
+        "smoke": {"n_points": 10},
+        "laptop": {"n_points": 50},
+        "paper": {"n_points": 120},
+    },
+    "hermite": {scale: {} for scale in SCALES},
+    "numbers": {scale: {} for scale in SCALES},
+}
+
+
+def settings_of(item: str, scale: str) -> Settings:
+    """The settings of an item at a scale."""
+    if scale not in SCALES:
+        raise ValueError(f"unknown scale {scale!r}; choose from {', '.join(SCALES)}")
+    return Settings(scale=scale, **_TABLE[item][scale])

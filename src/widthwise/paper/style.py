@@ -1,0 +1,196 @@
+"""The look of the figures: one colour an activation, lines for theory, markers for measurements.
+
+Readable at the width of a column, told apart by colour-blind eyes, and free of global settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..plotting import activation_color
+from .table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "COLUMN",
+    "GREY",
+    "LABELS",
+    "PAGE",
+    "activation_color",
+    "authors",
+    "curve",
+    "figure",
+    "legend",
+    "points",
+    "save",
+    "shades",
+    "style",
+    "tidy",
+]
+
+COLUMN, PAGE = 3.4, 6.9  # inches: one column, and both, of a two-column page
+GREY = "#6E6E6E"
+
+LABELS = {
+    "alpha": r"$\alpha = n/d^2$",
+    "excess_error": r"$\varepsilon_\mathrm{opt} - \Delta$",
+    "weight_overlap": r"$\mathcal{Q}_W$",
+    "matrix_overlap_centred": r"$q_2 - \gamma\bar v^2$",
+    "free_entropy": r"free entropy $f$",
+}
+
+LINE_STYLES: dict[str, dict[str, Any]] = {
+    "equilibrium": {"ls": "-", "lw": 1.5},
+    "universal": {"ls": (0, (4, 1.6)), "lw": 1.1},
+    "specialised": {"ls": (0, (1, 1.2)), "lw": 1.3},
+    "factorised": {"ls": (0, (6, 1.4, 1.2, 1.4)), "lw": 1.2},
+}
+
+MARKERS: dict[tuple[str, str], dict[str, Any]] = {
+    ("hmc", "teacher"): {"marker": "o", "ms": 4.6, "mfc": "none"},
+    ("hmc", "random"): {"marker": "x", "ms": 4.4},
+    ("adam", "random"): {"marker": "+", "ms": 5.2},
+    ("gamp_rie", "prior"): {"marker": "^", "ms": 4.2, "mfc": "none"},
+    ("metropolis", "teacher"): {"marker": "o", "ms": 3.4},
+    ("metropolis", "random"): {"marker": "s", "ms": 3.4, "mfc": "none"},
+}
+NAMES = {
+    ("hmc", "teacher"): "HMC from the teacher",
+    ("hmc", "random"): "HMC from random weights",
+    ("adam", "random"): "Adam, half its error",
+    ("gamp_rie", "prior"): "GAMP-RIE",
+    ("metropolis", "teacher"): "Metropolis from the teacher",
+    ("metropolis", "random"): "Metropolis from random weights",
+}
+
+_RC: dict[str, Any] = {
+    "font.size": 8.0,
+    "axes.titlesize": 8.0,
+    "axes.labelsize": 8.0,
+    "axes.linewidth": 0.6,
+    "legend.fontsize": 6.8,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.markeredgewidth": 0.9,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Our settings of Matplotlib, without a screen, for as long as the block lasts."""
+    from matplotlib import rc_context
+
+    with rc_context(_RC):
+        yield
+
+
+def figure(n_rows: int = 1, n_columns: int = 1, width: float = COLUMN, height: float = 2.6, **options: Any):
+    """A figure and its axes (an array), laid out without overlaps and independent of pyplot."""
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=(width, height), layout="constrained")
+    axes = made.subplots(n_rows, n_columns, squeeze=False, **options)
+    for ax in axes.flat:
+        tidy(ax)
+    return made, axes
+
+
+def tidy(ax: Axes) -> None:
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.tick_params(length=3)
+
+
+def curve(ax: Axes, rows: Table, line: str, color: Any, y: str = "excess_error", **options: Any) -> None:
+    """One theory line against α."""
+    ax.plot(
+        rows.column("alpha"), rows.column(y), **({"color": color, "zorder": 2} | LINE_STYLES[line] | options)
+    )
+
+
+def points(ax: Axes, rows: Table, color: Any, *, y: str = "measured", offset: float = 0.0) -> None:
+    """Means over instances with standard errors, marked by learner and start."""
+    for (learner, start), group in rows.groups("learner", "start"):
+        ax.errorbar(
+            group.column("alpha") + offset,
+            group.column(y),
+            np.nan_to_num(group.column("standard_error")),
+            color=color,
+            ls="none",
+            elinewidth=0.8,
+            capsize=1.5,
+            capthick=0.6,
+            zorder=4,
+            **MARKERS[learner, start],
+        )
+
+
+def authors(ax: Axes, rows: Table, color: Any = GREY) -> None:
+    """The authors' measurements: the same markers, small and pale."""
+    for (learner, start), group in rows.groups("learner", "start"):
+        marker = MARKERS[learner, start] | {"ms": 0.72 * MARKERS[learner, start]["ms"], "mew": 0.6}
+        ax.errorbar(
+            group.column("alpha"),
+            group.column("measured"),
+            np.nan_to_num(group.column("standard_error")),
+            color=shades(color, 3)[1],
+            ls="none",
+            elinewidth=0.6,
+            zorder=3,
+            **marker,
+        )
+
+
+def shades(base: Any, n: int) -> list[Any]:
+    """The colour itself and lighter ones, up to two thirds of the way to white."""
+    from matplotlib.colors import to_rgb
+
+    rgb = np.array(to_rgb(base))
+    return [tuple(rgb + (1 - rgb) * 0.65 * i / max(n - 1, 1)) for i in range(n)]
+
+
+def legend(
+    target: Any,
+    colors: dict[str, Any],
+    lines: dict[str, str] | None = None,
+    measured: Sequence[tuple[str, str]] = (),
+    *,
+    has_authors: bool = False,
+    **options: Any,
+) -> None:
+    """Colours, line styles and markers of a figure, each said once; for axes or for a whole figure."""
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=color, lw=2.2, label=name) for name, color in colors.items()]
+    for line, name in (lines or {}).items():
+        handles.append(Line2D([], [], color="0.25", label=name, **LINE_STYLES[line]))
+    for key in measured:
+        handles.append(Line2D([], [], color="0.25", ls="none", label=NAMES[key], **MARKERS[key]))
+    if has_authors:
+        handles.append(
+            Line2D([], [], color="0.6", ls="none", marker="o", ms=3, mew=0.6, mfc="none", label="authors")
+        )
+    target.legend(
+        handles=handles,
+        **({"frameon": False, "handlelength": 2.0, "labelspacing": 0.3, "columnspacing": 1.2} | options),
+    )
+
+
+def save(made: Figure, stem: Any) -> list[Any]:
+    """``stem.png`` for pages and ``stem.pdf`` for print."""
+    paths = []
+    for ending, options in ((".png", {"dpi": 200}), (".pdf", {"metadata": {"CreationDate": None}})):
+        path = stem.with_suffix(ending)
+        made.savefig(path, **options)
+        paths.append(path)
+    return paths
