@@ -30,6 +30,7 @@ COMMANDS = {
     "simulate": "run learners, and put what they measure beside the theory",
     "store": "look at, check and export the results of sweeps",
     "explore": "a local page on which the curves follow a slider",
+    "reproduce": "figures and tables of the paper, computed again and compared with the theory",
 }
 """Each command, by the name of its module, with the line that says what it answers."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,7 +27,7 @@ PROBLEMS = {law: Problem("relu", "gaussian", law, channel=0.1, gamma=0.5) for la
 ALPHA = (0.1, 7.0)
 NAMES = {"equilibrium": "main theory", "factorised": "factorised ansatz", "universal": "universal branch"}
 COLORS = {"equilibrium": "#0072B2", "factorised": "#D55E00", "universal": "#009E73"}
-SOLID = {"ls": "-", "lw": 1.4}
+SOLID: dict[str, Any] = {"ls": "-", "lw": 1.4}
 
 
 def theory(settings: Settings) -> Table:
@@ -75,7 +75,8 @@ def draw(tables: Tables) -> Figure:
 
 def _draw_errors(ax, tables: Tables, series: str, title: str) -> None:
     for line, name in NAMES.items():
-        style.curve(ax, tables.theory.where(series=series, line=line), line, COLORS[line], label=name, **SOLID)
+        rows = tables.theory.where(series=series, line=line)
+        style.curve(ax, rows, line, COLORS[line], label=name, **SOLID)
     ours = tables.comparison.where(series=series, source="ours", quantity="excess_error")
     style.points(ax, ours, "0.2")
     ax.plot([], [], color="0.2", ls="none", label="HMC from the teacher", **style.MARKERS["hmc", "teacher"])
@@ -151,7 +152,8 @@ def remarks(tables: Tables) -> list[str]:
     for law, problem in PROBLEMS.items():
         onset = transitions(problem, ALPHA[1])[0].alpha
         lines.append(
-            f"{law} readouts: the main theory leaves the universal branch at α = {onset:.3f}, the factorised one "
+            f"{law} readouts: the main theory leaves the universal branch at α = {onset:.3f}, the "
+            f"factorised one "
             f"is selected from {factorised_transition(problem, 50.0):.3f} on."
         )
     return [*lines, "Near a continuous onset the overlaps of chains at finite d lie above the prediction."]
@@ -161,9 +163,12 @@ ITEM = Item(
     name="ansatz",
     place="Figures 5 and 6",
     title="The factorised ansatz against the main theory",
-    caption="ReLU with Gaussian weights, γ = 0.5, Δ = 0.1. Top: excess error of the main theory, of the factorised "
-    "ansatz and of the universal branch, with HMC started on the teacher, for four-point and Rademacher readouts; "
-    "free entropies of four-point readouts, relative to that of the universal branch, with the point from which "
+    caption="ReLU with Gaussian weights, γ = 0.5, Δ = 0.1. Top: excess error of the main theory, of the "
+    "factorised "
+    "ansatz and of the universal branch, with HMC started on the teacher, for four-point and Rademacher "
+    "readouts; "
+    "free entropies of four-point readouts, relative to that of the universal branch, with the point from "
+    "which "
     "the ansatz selects its specialised solution. Bottom: overlaps of both theories, with the same runs.",
     problems=PROBLEMS,
     theory=theory,

@@ -107,14 +107,18 @@ def _stretches(branch: Table) -> Table:
 
 def remarks(tables: Tables) -> list[str]:
     return [
-        "Chains start on the teacher and are compared with the stable solution of largest overlap (`informed`). Below "
+        "Chains start on the teacher and are compared with the stable solution of largest overlap "
+        "(`informed`). Below "
         "the transition it is metastable (dotted), and what they measure is not the equilibrium.",
-        "For σ₁ the specialised branch exists from α = 2.32 and is the equilibrium from 3.06 on; the authors' chains "
-        "are on it from α = 2.0 already, and so lie below it where it begins: at finite d, and in a finite time, "
+        "For σ₁ the specialised branch exists from α = 2.32 and is the equilibrium from 3.06 on; the "
+        "authors' chains "
+        "are on it from α = 2.0 already, and so lie below it where it begins: at finite d, and in a finite "
+        "time, "
         "a chain does not leave the teacher where the theory has no such solution any more.",
         "σ₁ with binary weights specialises, although the activation is quadratic: the prior is not "
         "invariant under rotations.",
-        "The authors' points for σ₃ up to α = 1.2 come from q₂ through the formula of the universal branch, from "
+        "The authors' points for σ₃ up to α = 1.2 come from q₂ through the formula of the universal "
+        "branch, from "
         "1.5 on from both overlaps.",
     ]
 
@@ -125,8 +129,10 @@ ITEM = Item(
     title="Errors with binary weights",
     caption="Bayes-optimal excess error for three polynomial activations with binary weights and homogeneous "
     "readouts, γ = 0.5, Δ = 1.25. Solid: equilibrium; dashed: universal branch; dotted: "
-    "specialised branch where it is metastable. Dots: half the error of Metropolis draws started on the teacher; "
-    "triangles: GAMP-RIE. Bars are standard errors over instances. Pale: the authors' measurements at d = 150.",
+    "specialised branch where it is metastable. Dots: half the error of Metropolis draws started on the "
+    "teacher; "
+    "triangles: GAMP-RIE. Bars are standard errors over instances. Pale: the authors' measurements at d = "
+    "150.",
     problems=PROBLEMS,
     theory=theory,
     tasks=tasks,

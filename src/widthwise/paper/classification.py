@@ -66,9 +66,7 @@ def draw(tables: Tables) -> Figure:
                 rows = tables.theory.where(series=f"{activation}/{channel}")
                 for line in ("equilibrium", "universal"):
                     label = name if line == "equilibrium" else None
-                    style.curve(
-                        ax, rows.where(line=line), line, color, "zero_one_error", label=label
-                    )
+                    style.curve(ax, rows.where(line=line), line, color, "zero_one_error", label=label)
             ax.set_title(f"{title}, wrong labels")
             ax.set_ylim(0, None)
             ax.legend(frameon=False, loc="upper right")
@@ -98,8 +96,10 @@ ITEM = Item(
     name="classification",
     place="beyond the paper",
     title="Classification",
-    caption="Labels sign(λ + noise) of networks with Gaussian weights and Rademacher readouts, γ = 0.5. Left and centre: "
-    "share of wrong labels of the best predictor for three noise levels; right: posterior variance of the output λ, "
+    caption="Labels sign(λ + noise) of networks with Gaussian weights and Rademacher readouts, γ = 0.5. "
+    "Left and centre: "
+    "share of wrong labels of the best predictor for three noise levels; right: posterior variance of the "
+    "output λ, "
     "and the error of GAMP-RIE on it. Solid: equilibrium; dashed: universal branch.",
     problems=PROBLEMS,
     theory=theory,

@@ -20,6 +20,8 @@ NAMES = {"relu": "ReLU(z)", "elu": "ELU(z)", "tanh(2*x)": "tanh(2z)"}
 PROBLEMS = {name: Problem(name) for name in NAMES}
 COLUMNS = ("mu_0", "mu_1", "mu_2", "mu_3", "mu_4", "second moment")
 
+CUT = "0.644945 was cut, not rounded"
+
 # 1/√(2π) = 0.39894 is printed as a formula.
 PRINTED = {
     "relu": ("0.39894", "0.5", "0.39894", "0", "-0.39894", "0.5"),
@@ -34,7 +36,7 @@ def theory(settings: Settings) -> Table:
         activation = problem.activation
         values = [*(float(mu) for mu in activation.hermite[:5]), float(activation.second_moment)]
         for column, printed, value in zip(COLUMNS, PRINTED[name], values, strict=True):
-            row = printed_row("Table 1", column, name, printed, 0.0 if abs(value) < 1e-15 else value)
+            row = printed_row("Table 1", column, name, printed, 0.0 if abs(value) < 1e-15 else value, CUT)
             rows.append({"series": name} | row)
     return rows
 
@@ -43,7 +45,9 @@ def as_table(tables: Tables):
     header = ["σ(z)", "μ₀", "μ₁", "μ₂", "μ₃", "μ₄", "E σ(z)²"]
     rows = []
     for name, title in NAMES.items():
-        cells = [f"{row['ours']:.5f}".replace("-0.00000", "0.00000") for row in tables.theory.where(series=name)]
+        cells = [
+            f"{row['ours']:.5f}".replace("-0.00000", "0.00000") for row in tables.theory.where(series=name)
+        ]
         rows.append([title, *cells])
     return header, rows
 

@@ -24,7 +24,9 @@ CASES = {
     "gaussian/rademacher": "Gaussian weights,\nRademacher readouts",
     "uniform/homogeneous": "uniform weights,\nhomogeneous readouts",
 }
-PROBLEMS = {case: Problem("sigma3", *case.split("/"), channel=1.25, gamma=0.5) for case in CASES}
+PROBLEMS = {
+    case: Problem("sigma3", case.split("/")[0], case.split("/")[1], channel=1.25, gamma=0.5) for case in CASES
+}
 ALPHA = (0.2, 8.0)
 
 
@@ -81,7 +83,8 @@ def remarks(tables: Tables) -> list[str]:
     return [
         "Of the authors' eight instances with uniform weights only the last four are used, as in their own "
         "statistics: the mean of the other four equals that of Gaussian weights.",
-        "Here chains from random weights reach the specialised branch: at Δ = 1.25 and these sizes finding it is "
+        "Here chains from random weights reach the specialised branch: at Δ = 1.25 and these sizes finding "
+        "it is "
         "not hard.",
     ]
 
@@ -90,8 +93,10 @@ ITEM = Item(
     name="hmc-sigma3",
     place="beyond the paper",
     title="HMC on σ₃: Gaussian and uniform weights",
-    caption="Excess error of σ₃ = He₂/√2 + He₃/6, γ = 0.5, Δ = 1.25. Solid: equilibrium; dashed: universal branch. "
-    "Circles and crosses: HMC from the teacher and from random weights; pale: the authors' at d = 150, which they "
+    caption="Excess error of σ₃ = He₂/√2 + He₃/6, γ = 0.5, Δ = 1.25. Solid: equilibrium; dashed: universal "
+    "branch. "
+    "Circles and crosses: HMC from the teacher and from random weights; pale: the authors' at d = 150, "
+    "which they "
     "published beside their code without a figure. Bars are standard errors.",
     problems=PROBLEMS,
     theory=theory,

@@ -101,7 +101,12 @@ def _draw_lines(ax, transitions: Table) -> None:
         if kind == "continuous":
             i = x.size // 3
             ax.annotate(
-                rf"$|v| = {size:.2f}$", (x[i], y[i]), (2, -9), textcoords="offset points", fontsize=7, color="black"
+                rf"$|v| = {size:.2f}$",
+                (x[i], y[i]),
+                (2, -9),
+                textcoords="offset points",
+                fontsize=7,
+                color="black",
             )
 
 
@@ -109,8 +114,10 @@ ITEM = Item(
     name="phase-diagram",
     place="beyond the paper",
     title="Phases over width and data",
-    caption="ReLU with Gaussian weights and four-point readouts, Δ = 0.1. Left: excess error of the optimum; right: how "
-    "far it lies below what polynomial time reaches (the universal branch). Lines: where the neurons of each |v| "
+    caption="ReLU with Gaussian weights and four-point readouts, Δ = 0.1. Left: excess error of the "
+    "optimum; right: how "
+    "far it lies below what polynomial time reaches (the universal branch). Lines: where the neurons of "
+    "each |v| "
     "begin to be learnt (solid: continuous; dashed: first-order).",
     problems=PROBLEMS,
     theory=theory,

@@ -89,13 +89,19 @@ def _head(outcomes: Sequence[tuple[str, Outcome | None]]) -> str:
     return "\n\n".join(
         [
             "# Reproduction of the paper",
-            "Every figure and table of [arXiv:2505.24849](https://arxiv.org/abs/2505.24849), computed again by "
-            f"`widthwise reproduce all` (version {__version__}) and compared with the theory. The predictions are for "
+            "Every figure and table of [arXiv:2505.24849](https://arxiv.org/abs/2505.24849), computed "
+            "again by "
+            f"`widthwise reproduce all` (version {__version__}) and compared with the theory. The "
+            f"predictions are for "
             "d → ∞; corrections are of relative order 1/d, a few percent here.",
-            f"A measurement *agrees* if it lies within {SIGNIFICANT:g} standard errors of the prediction; it is *close* "
-            f"if it lies further but within {CLOSE:.0%} of it (of 1, for overlaps), the size of what a small d "
+            f"A measurement *agrees* if it lies within {SIGNIFICANT:g} standard errors of the prediction; "
+            f"it is *close* "
+            f"if it lies further but within {CLOSE:.0%} of it (of 1, for overlaps), the size of what a "
+            f"small d "
             "does; otherwise it *differs*, and the remarks say why we think so. Standard errors are over "
-            "instances; with few instances they are themselves uncertain.",
+            "instances; with few instances they are themselves uncertain. GAMP-RIE has a prediction at "
+            "finite d "
+            "(column *at this d*), and its deviations are taken from that one.",
             f"Pale points are the authors' own measurements ({source['paper']}), published at "
             f"<{source['repository']}> and re-tabulated.",
             _table(["item", "place", "scale", "runs", "ours", "authors'"], rows),
@@ -125,9 +131,14 @@ def _section(outcome: Outcome) -> str:
             parts.append(_comparison(differing))
         ours = Table(row for row in judged if row.get("source") != "authors")
         if ours:
-            parts += ["<details><summary>Measured against predicted, all of ours</summary>", _comparison(ours)]
+            parts += [
+                "<details><summary>Measured against predicted, all of ours</summary>",
+                _comparison(ours),
+            ]
             parts.append("</details>")
-    files = [name for name in ("theory", "measured", "comparison") if (outcome.folder / f"{name}.csv").exists()]
+    files = [
+        name for name in ("theory", "measured", "comparison") if (outcome.folder / f"{name}.csv").exists()
+    ]
     links = ", ".join(f"[{name}.csv]({item.name}/{name}.csv)" for name in files)
     parts.append(f"Files: {links}, [figure as PDF]({item.name}/{item.name}.pdf).")
     return "\n\n".join(parts)
@@ -141,7 +152,9 @@ def _settings(outcome: Outcome) -> str:
         if s.alphas:
             words.append("α = " + ", ".join(f"{a:g}" for a in s.alphas))
         words += [f"{n} iterations of {name}" for name, n in s.iterations.items()]
-        words.append(f"{outcome.n_runs} runs in {outcome.seconds.get('runs', 0) / 60:.1f} minutes of one core")
+        words.append(
+            f"{outcome.n_runs} runs in {outcome.seconds.get('runs', 0) / 60:.1f} minutes of one core"
+        )
     if outcome.n_failed:
         words.append(f"{outcome.n_failed} runs failed")
     return f"Settings: {'; '.join(words)}. Version {outcome.version}."
@@ -238,7 +251,9 @@ def _html(text: str) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body>\n" + "\n".join(body) + "\n</body></html>\n"
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body>\n"
+        + "\n".join(body)
+        + "\n</body></html>\n"
     )
 
 

@@ -130,7 +130,7 @@ def load(item: Item, out: str | os.PathLike[str]) -> Outcome | None:
     if not (folder / "item.json").exists():
         return None
     facts = json.loads((folder / "item.json").read_text(encoding="utf-8"))
-    given = {k: tuple(v) if isinstance(v, list) else v for k, v in facts["settings"].items()}
+    given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in facts["settings"].items()}
     tables = Tables(Settings(**given), published=published.measurements(item.name))
     for name in _TABLES:
         setattr(tables, name, Table.read(folder / f"{name}.csv"))

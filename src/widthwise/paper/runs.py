@@ -50,9 +50,11 @@ def row_of(series: str, result: Result) -> dict[str, Any]:
     row["chain_error"] = share * _chain_error(result)
     for name in ("replica_excess_error", "matrix_overlap_centred", "acceptance"):
         row[name] = result.scalar(name)
-    for name, short in (("overlap_power", "overlap_power"), ("weight_overlap", "weight_overlap")):
+    for name in ("overlap_power", "weight_overlap"):
         if name in result.values and np.isfinite(result.values[name][1]).all():
-            row[short] = result.values[name][1].tolist()
+            row[name] = result.values[name][1].tolist()
+    if "overlap_power" in row:
+        row["overlap_power_at_start"] = result.trace["overlap_power"][1][:, 0].mean(axis=0).tolist()
     if "weight_overlap" in row:
         row["readout_values"] = result.values["readout"][1].tolist()
     return row

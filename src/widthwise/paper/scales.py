@@ -51,8 +51,8 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         "laptop": {
             "d": 60,
             "n_seeds": 2,
-            "alphas": (0.5, 1.0, 2.0, 3.0, 4.0, 6.0),
-            "iterations": {"hmc": 600, "adam": 2000, "gamp_rie": 100},
+            "alphas": (0.5, 1.0, 2.0, 4.0, 6.0),
+            "iterations": {"hmc": 400, "adam": 1500, "gamp_rie": 100},
         },
         "paper": {
             "d": 150,
@@ -68,10 +68,10 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
             "iterations": {"metropolis": 200, "gamp_rie": 60},
         },
         "laptop": {
-            "d": 80,
+            "d": 60,
             "n_seeds": 4,
             "alphas": (0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0),
-            "iterations": {"metropolis": 1000, "gamp_rie": 100},
+            "iterations": {"metropolis": 600, "gamp_rie": 100},
         },
         "paper": {
             "d": 150,
@@ -89,9 +89,9 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         },
         "laptop": {
             "d": 60,
-            "n_seeds": 4,
-            "alphas": (0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0),
-            "iterations": {"hmc": 600},
+            "n_seeds": 3,
+            "alphas": (1.0, 1.5, 2.0, 3.0, 4.0, 6.0),
+            "iterations": {"hmc": 400},
             "more": {"profile_alphas": (0.5, 1.0, 2.0, 4.0)},
         },
         "paper": {
@@ -104,7 +104,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
     },
     "overlaps": {
         "smoke": {"d": 30, "iterations": {"hmc": 200}},
-        "laptop": {"d": 100, "n_seeds": 2, "iterations": {"hmc": 1000}},
+        "laptop": {"d": 80, "n_seeds": 2, "iterations": {"hmc": 800}},
         "paper": {"d": 200, "n_seeds": 1, "iterations": {"hmc": 4000}},
     },
     "ansatz": {
@@ -112,8 +112,8 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         "laptop": {
             "d": 60,
             "n_seeds": 2,
-            "alphas": (0.5, 1.0, 2.0, 3.0, 4.0, 6.0),
-            "iterations": {"hmc": 600},
+            "alphas": (0.5, 1.0, 2.0, 4.0, 6.0),
+            "iterations": {"hmc": 400},
         },
         "paper": {
             "d": 150,
@@ -125,10 +125,10 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
     "gamp-rie": {
         "smoke": {"d": 30, "alphas": (1.0, 2.0), "iterations": {"metropolis": 60, "gamp_rie": 60}},
         "laptop": {
-            "d": 80,
+            "d": 60,
             "n_seeds": 4,
             "alphas": (0.4, 0.8, 1.2, 1.6, 2.0, 3.0, 4.0),
-            "iterations": {"metropolis": 300, "gamp_rie": 100},
+            "iterations": {"metropolis": 200, "gamp_rie": 100},
         },
         "paper": {
             "d": 150,
@@ -139,7 +139,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
     },
     "hmc-sigma3": {
         "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 160}},
-        "laptop": {"d": 60, "n_seeds": 2, "alphas": (1.0, 2.0, 4.0, 6.0), "iterations": {"hmc": 600}},
+        "laptop": {"d": 60, "n_seeds": 2, "alphas": (1.0, 2.0, 4.0), "iterations": {"hmc": 400}},
         "paper": {
             "d": 150,
             "n_seeds": 4,

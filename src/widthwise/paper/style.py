@@ -70,7 +70,7 @@ NAMES = {
     ("metropolis", "random"): "Metropolis from random weights",
 }
 
-_RC: dict[str, Any] = {
+_RC: Any = {
     "font.size": 8.0,
     "axes.titlesize": 8.0,
     "axes.labelsize": 8.0,

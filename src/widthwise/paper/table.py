@@ -18,6 +18,9 @@ __all__ = ["Row", "Table"]
 
 Row = Mapping[str, Any]
 
+_TEXTS = ("case", "error", "key", "printed", "reason", "version")
+"""Columns that stay as written, also where they look like numbers."""
+
 
 class Table(list[Row]):
     """A list of rows; rows may lack columns."""
@@ -64,7 +67,7 @@ class Table(list[Row]):
     def from_csv(cls, text: str) -> Table:
         """What :meth:`to_csv` wrote; empty cells are left out."""
         reader = csv.DictReader(io.StringIO(text))
-        return cls({k: _value(v) for k, v in row.items() if v != ""} for row in reader)
+        return cls({k: v if k in _TEXTS else _value(v) for k, v in row.items() if v != ""} for row in reader)
 
     def write(self, path: Path) -> None:
         path.write_text(self.to_csv(), encoding="utf-8")
@@ -89,7 +92,7 @@ def _cell(value: Any) -> str:
 def _value(text: str) -> Any:
     if text in ("true", "false"):
         return text == "true"
-    if ";" in text and "@" not in text:
+    if ";" in text:
         return [_value(part) for part in text.rstrip(";").split(";")]
     for kind in (int, float):
         try:

@@ -1,0 +1,154 @@
+"""``widthwise reproduce``: figures and tables of the paper, computed again and compared with the theory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from .output import print_table, talk, write
+from .predict import use_no_screen
+from .problem_options import BadInput, choose
+from .simulate import ClusterOption, RetryOption, WorkersOption, explained
+
+if TYPE_CHECKING:
+    from ..paper import Item
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def reproduce(
+    items: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[LIST]",
+            help="Names of items (see --list), separated by spaces or commas; all; or report.",
+            show_default=False,
+        ),
+    ] = None,
+    scale: Annotated[
+        str,
+        typer.Option(
+            "--scale",
+            metavar="SIZE",
+            help="smoke (d about 30, seconds), laptop (d 60 to 100, minutes an item on two cores) or paper "
+            "(the "
+            "paper's own sizes; for a cluster).",
+        ),
+    ] = "smoke",
+    out: Annotated[
+        str, typer.Option("--out", metavar="DIR", help="Folder for figures, tables and the report.")
+    ] = "reproduction",
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="DIR",
+            help="Folder that keeps the results of runs; what it has is not run again.",
+            show_default="DIR/store of --out",
+            rich_help_panel="Where",
+        ),
+    ] = None,
+    list_items: Annotated[bool, typer.Option("--list", help="List the items and exit.")] = False,
+    cluster: ClusterOption = None,
+    workers: WorkersOption = None,
+    retry_failed: RetryOption = False,
+) -> None:
+    """Compute figures and tables of the paper again: theory, runs, comparison, figure.
+
+    For each item it writes the figure (PNG and PDF), every point of the theory, every run, and a table of
+    measured against predicted with standard errors. An interrupted command goes on where it stopped. "report"
+    gathers what is in --out into report.md and report.html. Exit code 1 says that some run failed.
+
+    Example: widthwise reproduce --list
+
+    Example: widthwise reproduce gaussian-weights,hermite --scale smoke
+
+    Example: widthwise reproduce all --scale laptop --out results
+
+    Example: widthwise reproduce all --scale paper --cluster tcp://host:8786 --out results
+    """
+    from ..paper import NAMES, SCALES
+    from ..paper import choose as choose_items
+
+    if list_items:
+        print_table(["item", "shows"], [[name, text] for name, text in NAMES.items()])
+        return
+    names = [name for word in items or [] for name in word.split(",") if name]
+    if not names:
+        raise BadInput(f"say what to reproduce: all, report, or some of {', '.join(NAMES)}")
+    scale = choose("--scale", scale, SCALES, "scale")
+    if workers is not None and workers < 1:
+        raise BadInput(f"--workers must be >= 1 (processes), got {workers}")
+    if workers is not None and cluster is not None:
+        raise BadInput("give --workers or --cluster, not both: a cluster has workers of its own")
+    folder = _folder(out)
+    use_no_screen()
+    try:
+        chosen = choose_items([name for name in names if name != "report"])
+    except ValueError as error:
+        raise BadInput(str(error)) from None
+    n_failed = 0
+    if chosen:
+        where = store or str(folder / "store")
+        n_failed = explained(lambda: _compute(chosen, scale, folder, where, cluster, workers, retry_failed))
+    if "report" in names or len(chosen) > 1:
+        _report(folder)
+    if n_failed:
+        talk(
+            f"{n_failed} runs failed; 'widthwise store ls --store DIR' says why, --retry-failed runs them "
+            f"again"
+        )
+        raise typer.Exit(1)
+
+
+def _compute(
+    chosen: list[Item],
+    scale: str,
+    folder: Path,
+    store: str,
+    cluster: str | None,
+    workers: int | None,
+    retry_failed: bool,
+) -> int:
+    from ..paper import reproduce as compute
+    from ..paper.cost import announce
+
+    n_failed = 0
+    talk(announce(chosen, scale, store, workers, is_cluster=cluster is not None))
+    for item in chosen:
+        talk(f"{item.name}: {item.title} ({item.place})")
+        outcome = compute(
+            item,
+            scale,
+            folder,
+            store,
+            cluster=cluster,
+            n_workers=workers,
+            progress=None,
+            retry_failed=retry_failed,
+        )
+        n_failed += outcome.n_failed
+        write(f"{outcome}; {outcome.folder}")
+    return n_failed
+
+
+def _report(folder: Path) -> None:
+    from ..paper.report import numbers_page, write_report
+
+    numbers_page(folder)
+    for path in write_report(folder):
+        talk(f"report written to {path}")
+
+
+def _folder(out: str) -> Path:
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"--out: {out!r} cannot be made a folder: {error.strerror}") from None
+    return folder
