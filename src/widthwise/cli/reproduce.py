@@ -119,7 +119,7 @@ def _compute(
     from ..paper.cost import announce
 
     n_failed = 0
-    talk(announce(chosen, scale, store, workers, is_cluster=cluster is not None))
+    talk(announce(chosen, scale, store, workers))
     for item in chosen:
         talk(f"{item.name}: {item.title} ({item.place})")
         outcome = compute(

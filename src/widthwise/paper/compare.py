@@ -2,8 +2,8 @@
 
 The prediction is for d → ∞. Its corrections are of relative order 1/d, so that a small d differs by several
 standard errors when these are small: the verdict names both measures, significance and size. Only GAMP-RIE
-has a prediction at finite d, from which its deviations are then taken. ``replica_excess_error`` is the formula
-of two replicas, which holds out of equilibrium too.
+has a prediction at finite d, from which its deviations are then taken. ``replica_excess_error`` is the
+formula of two replicas, which holds out of equilibrium too.
 """
 
 from __future__ import annotations

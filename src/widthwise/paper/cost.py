@@ -1,4 +1,4 @@
-"""What a scale costs: how many runs, how many of them are done, and the time that the rest takes."""
+"""What a scale costs: how many runs there are, how many are done, and the time that the rest takes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,21 @@ def announce(
     items: Sequence[Item],
     scale: str,
     store: str | os.PathLike[str],
-    n_workers: int | None,
-    *,
-    is_cluster: bool = False,
+    n_workers: int | None = None,
 ) -> str:
-    """One line to print before anything is run."""
-    from ..experiments import Store
+    """One line to print before anything is run; the time comes from a measurement on this machine."""
+    from ..experiments import LocalProcesses, Store
+    from ..experiments.estimate import estimate
 
     tasks = list(dict.fromkeys(task for item in items for _, task in tasks_of(item, scale)))
     entries = Store(store).entries() if os.path.isdir(store) else {}
     missing = [task for task in tasks if task.key not in entries]
     text = f"{len(items)} items at scale {scale}: {len(tasks)} runs, {len(missing)} to do"
-    return text
+    if not missing:
+        return text
+    # Tasks of few kinds are measured: a mixture of them, not the first ones only.
+    spread = sorted(missing, key=lambda task: task.key)
+    with LocalProcesses(1) as executor:
+        expected = estimate(spread, executor, entries.values())
+    workers = n_workers or LocalProcesses().n_workers
+    return f"{text}; {expected.sentence(workers)}"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["ITEM"]
 
 PROBLEMS = {"relu/four-point": Problem("relu", "gaussian", "four-point", channel=0.1)}
-GAMMA, ALPHA = (0.1, 2.0), (0.1, 20.0)
+GAMMA, ALPHA = (0.1, 2.0), (0.05, 20.0)
 COLUMNS = ("excess_error", "universal_error", "gap", "n_specialised", "n_stable")
 
 
@@ -38,7 +38,7 @@ def theory(settings: Settings) -> Table:
             at = float(data["transition_alpha"].values[i, j])
             if np.isfinite(at):
                 kind = str(data["transition_kind"].values[i, j])
-                size = float(data["transition_readout"].values[i, j])
+                size = round(float(data["transition_readout"].values[i, j]), 9)
                 shared = {"series": series, "line": "transition", "gamma": float(gamma), "alpha": at}
                 rows.append(shared | {"kind": kind, "readout": size})
     rows += [
@@ -49,21 +49,17 @@ def theory(settings: Settings) -> Table:
 
 
 def compared(tables: Tables) -> Table:
-    """Lines of the diagram against the criterion of the onset, which needs no scan."""
+    """The first line of the diagram against the criterion of the onset, where it is continuous."""
     rows = Table()
-    first = tables.theory.where(line="transition")
+    lines = tables.theory.where(line="transition")
+    largest = max(lines.column("readout"))
     for row in tables.theory.where(line="onset"):
-        found = [t for t in first.where(gamma=row["gamma"]) if t["kind"] == "continuous"]
-        if not found:  # where the equilibrium jumps before the universal branch is unstable
-            continue
-        nearest = min(found, key=lambda t: abs(t["alpha"] - row["alpha"]))
-        difference = nearest["alpha"] - row["alpha"]
-        relative = difference / row["alpha"]
-        is_first = nearest["alpha"] == min(t["alpha"] for t in found)
-        if is_first:
+        for found in lines.where(gamma=row["gamma"], readout=largest, kind="continuous")[:1]:
+            difference = found["alpha"] - row["alpha"]
+            relative = difference / row["alpha"]
             rows.append(
                 {"series": row["series"], "gamma": row["gamma"], "quantity": "alpha of the first transition"}
-                | {"measured": nearest["alpha"], "predicted": row["alpha"], "difference": difference}
+                | {"measured": found["alpha"], "predicted": row["alpha"], "difference": difference}
                 | {"relative_deviation": relative, "verdict": "agrees" if abs(relative) < 1e-6 else "differs"}
             )
     return rows

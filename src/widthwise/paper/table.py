@@ -93,7 +93,8 @@ def _value(text: str) -> Any:
     if text in ("true", "false"):
         return text == "true"
     if ";" in text:
-        return [_value(part) for part in text.rstrip(";").split(";")]
+        parts = [_value(part) for part in text.rstrip(";").split(";")]
+        return parts if all(isinstance(part, (int, float)) for part in parts) else text
     for kind in (int, float):
         try:
             return kind(text)

@@ -1,0 +1,207 @@
+"""Every item: its form, its scales, and its theory against what the paper and its authors published."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import widthwise as ww
+from widthwise.paper import NAMES, SCALES, Tables, choose, find, published, settings_of
+from widthwise.paper.compare import compare
+from widthwise.paper.lines import branch_rows, curve_rows, grid, predictions
+from widthwise.paper.printed import printed_row, unit_of
+from widthwise.paper.reproduce import tasks_of
+from widthwise.paper.table import Table
+
+
+def small(name, n_points=6, **changes):
+    return dataclasses.replace(settings_of(name, "smoke"), n_points=n_points, **changes)
+
+
+def published_against_theory(name, wanted=lambda row: True):
+    """The authors' measurements beside our theory."""
+    rows = Table(row for row in published.measurements(name) if wanted(row))
+    return compare(find(name), Tables(small(name), published=rows))
+
+
+# --- the form ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_item_has_the_same_form(name):
+    item = find(name)
+    assert item.name == name and item.title and item.caption and item.problems
+    assert item.place.startswith(("Figure", "Table", "beyond", "all"))
+    for problem in item.problems.values():
+        assert ww.Problem.from_dict(problem.to_dict()) == problem
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_scales_share_no_run(name):
+    keys = [{task.key for _, task in tasks_of(find(name), scale)} for scale in SCALES]
+    assert not (keys[0] & keys[1] or keys[1] & keys[2] or keys[0] & keys[2])
+    if keys[0]:
+        assert len(keys[0]) < len(keys[1])
+        series = {series for series, _ in tasks_of(find(name), "laptop")}
+        assert series <= set(find(name).problems)
+
+
+def test_paper_scale_has_the_sizes_of_the_paper():
+    sizes = {name: (settings_of(name, "paper").d, settings_of(name, "paper").n_seeds) for name in NAMES}
+    assert sizes["gaussian-weights"] == (150, 10)
+    assert sizes["binary-weights"] == sizes["gamp-rie"] == (150, 16)
+    assert sizes["readouts"] == (150, 50)
+    assert sizes["overlaps"][0] == 200
+
+
+def test_unknown_names_are_refused_with_a_hint():
+    with pytest.raises(ValueError, match="did you mean 'gamp-rie'"):
+        choose(["gamp-rei"])
+    with pytest.raises(ValueError, match="choose from smoke, laptop, paper"):
+        settings_of("hermite", "huge")
+    assert [item.name for item in choose(["numbers", "all"])][0] == "numbers"
+    assert len(choose(["all", "hermite"])) == len(NAMES)
+
+
+# --- the authors' measurements against our theory --------------------------------------------------
+
+
+def test_authors_hmc_of_relu():
+    rows = published_against_theory("gaussian-weights")
+    deviation = {(row["start"], row["alpha"]): row["relative_deviation"] for row in rows}
+    assert len(rows) == 32
+    # half a draw's error at d = 150; just below the crossover of ReLU (α = 4) rounding makes it 8 % lower
+    assert max(abs(x) for x in deviation.values()) < 0.09
+    assert deviation["teacher", 4.0] < -0.07
+    assert abs(deviation["teacher", 6.0]) < 0.02 and abs(deviation["random", 2.0]) < 0.02
+
+
+def test_authors_hmc_of_sigma3():
+    rows = published_against_theory("hmc-sigma3")
+    relative = np.array([abs(row["relative_deviation"]) for row in rows])
+    assert len(rows) == 96 and np.median(relative) < 0.03 and relative.max() < 0.13
+
+
+def test_authors_gamp_rie():
+    rows = published_against_theory(
+        "gamp-rie", lambda row: row["learner"] == "gamp_rie" and row["alpha"] in (1.0, 2.0, 3.0, 4.0)
+    )
+    late = np.array([row["relative_deviation"] for row in rows])
+    assert abs(late).max() < 0.05
+    limit = np.array([row["measured"] / row["predicted"] - 1 for row in rows])
+    assert limit.mean() > late.mean()  # the prediction at d = 150 is the better one
+
+
+def test_authors_metropolis_of_binary_weights():
+    chosen = {"sigma3": (1.6, 1.8, 2.2, 3.0), "sigma2": (0.4, 1.0), "sigma1": ()}
+    rows = published_against_theory(
+        "binary-weights",
+        lambda row: row["learner"] == "metropolis" and row["alpha"] in chosen[row["series"]],
+    )
+    learnt = rows.where(series="sigma3", quantity="weight_overlap")
+    assert len(learnt) == 4 and max(abs(row["difference"]) for row in learnt) < 0.02
+    before = rows.where(series="sigma2")
+    np.testing.assert_allclose([row["predicted"] for row in before], 1.0, rtol=1e-9)
+    assert max(abs(row["difference"]) for row in before) < 1e-4
+
+
+def test_authors_dynamics():
+    item = find("overlaps")
+    tables = Tables(small("overlaps"), theory=item.theory(small("overlaps")))
+    rows = item.compare(tables)
+    assert len(rows) == 10
+    assert max(abs(row["difference"]) for row in rows.where(quantity="Q2")) < 0.02
+    assert max(abs(row["difference"]) for row in rows) < 0.08
+
+
+# --- the theory of each item ---------------------------------------------------------------------
+
+
+def test_gaussian_weights_has_the_jump_of_tanh():
+    problem = find("gaussian-weights").problems["tanh(2*x)/homogeneous"]
+    rows = curve_rows("tanh", problem, grid(problem, 0.05, 8.0, 8), "equilibrium")
+    alpha, error = rows.column("alpha"), rows.column("excess_error")
+    jump = int(np.argmin(np.diff(error)))
+    assert alpha[jump] == pytest.approx(1.758, abs=5e-4) and alpha[jump + 1] - alpha[jump] < 1e-5
+    np.testing.assert_allclose(error[: jump + 1], 0.10312, rtol=1e-4)
+
+
+def test_binary_weights_has_every_branch():
+    problem = find("binary-weights").problems["sigma3"]
+    rows = branch_rows("sigma3", problem, 1.59, 1.62, 4)
+    assert {row["state"] for row in rows} == {"equilibrium", "metastable", "unstable"}
+    found = predictions(problem, [1.6], "informed")[1.6]
+    assert found.weight_overlap[0] == pytest.approx(0.939, abs=1e-3) and not found.is_equilibrium
+
+
+def test_readouts_profile_is_that_of_the_solution():
+    rows = find("readouts").theory(small("readouts")).where(line="profile", alpha=4.0)
+    solution = ww.solve(find("readouts").problems["relu/gaussian"], 4.0)
+    v, overlap = rows.column("readout"), rows.column("weight_overlap")
+    inside = (solution.readout_values > 0.8) & (solution.readout_values < 2.4)
+    close = np.interp(solution.readout_values[inside], v, overlap)
+    np.testing.assert_allclose(close, solution.weight_overlap[inside], atol=2e-3)
+    assert overlap[0] == 0 and np.all(np.diff(overlap) >= -1e-12)
+
+
+def test_ansatz_crosses_where_it_is_said_to():
+    problem = find("ansatz").problems["four-point"]
+    gain = [
+        curve_rows("four-point", problem, [1.85, 1.87], line).column("free_entropy")
+        for line in ("factorised", "universal")
+    ]
+    assert (gain[0] - gain[1])[0] < 0 < (gain[0] - gain[1])[1]  # 1.860 in docs/other-theories.md
+
+
+def test_hermite_table():
+    item = find("hermite")
+    rows = item.theory(small("hermite"))
+    assert [row["verdict"] for row in rows].count("agrees") == 17
+    assert [(row["case"], row["quantity"]) for row in rows if row["verdict"] != "agrees"] == [
+        ("elu", "second moment")
+    ]
+    header, table = item.table(Tables(small("hermite"), theory=rows))
+    assert table[1][1:4] == ["0.16052", "0.76158", "0.26158"] and len(header) == 7
+
+
+def test_numbers_differ_where_the_documentation_says_so():
+    rows = find("numbers").theory(small("numbers"))
+    differing = {(row["quantity"], row["case"]) for row in rows if row["verdict"] == "differs"}
+    assert differing == {
+        ("onset α_sp", "relu, rademacher"),
+        ("onset α_sp", "relu, gaussian"),
+        ("onset α_sp", "sigma3, gaussian"),
+        ("specialised q₂, α = 1", "sigma3, homogeneous"),
+    }
+    assert all(row["reason"] for row in rows if row["verdict"] == "differs")
+
+
+def test_units_of_printed_numbers():
+    assert unit_of("0.883") == pytest.approx(1e-3) and unit_of("1.115e-5") == pytest.approx(1e-8)
+    assert unit_of("0") == 1
+    assert printed_row("", "", "", "0.30", 0.3045, "why")["verdict"] == "agrees"
+    assert printed_row("", "", "", "0.22", 0.2141, "why")["verdict"] == "last digit"
+    assert printed_row("", "", "", "0.941", 0.9467, "why")["reason"] == "why"
+
+
+@pytest.mark.slow
+def test_phase_diagram_lines_meet_the_onset():
+    item = find("phase-diagram")
+    tables = Tables(small("phase-diagram", 3), theory=item.theory(small("phase-diagram", 3)))
+    rows = item.compare(tables)
+    assert rows and all(row["verdict"] == "agrees" for row in rows)
+    cells = tables.theory.where(line="map")
+    assert np.all(cells.column("gap") >= -1e-12)
+
+
+@pytest.mark.slow
+def test_classification_is_ordered():
+    rows = find("classification").theory(small("classification", 4))
+    for activation in ("relu", "tanh(2*x)"):
+        errors = []
+        for channel in ("sign", "probit:0.02", "probit:0.1"):
+            part = rows.where(series=f"{activation}/{channel}")
+            best = part.where(line="equilibrium").column("zero_one_error")
+            assert np.all(best <= part.where(line="universal").column("zero_one_error") + 1e-9)
+            errors.append(best[-1])
+        assert 0 < errors[0] < errors[1] < errors[2] < 0.5

@@ -1,0 +1,81 @@
+"""The report is made from files alone, and says what was not run."""
+
+import html.parser
+
+import pytest
+
+from widthwise.cli import main
+from widthwise.paper import find, load, reproduce
+from widthwise.paper.report import numbers_page, write_report
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    out = tmp_path_factory.mktemp("reproduction")
+    for name in ("hermite", "numbers"):
+        reproduce(find(name), "smoke", out, out / "store")
+    return out
+
+
+class Balance(html.parser.HTMLParser):
+    """Checks that every tag is closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.images = [], []
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "img":
+            self.images.append(dict(attrs))
+        if tag not in ("img", "meta"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_files_of_an_item(folder):
+    names = {path.name for path in (folder / "hermite").iterdir()}
+    assert {"hermite.png", "hermite.pdf", "theory.csv", "comparison.csv", "item.json"} <= names
+    outcome = load(find("hermite"), folder)
+    assert outcome.verdicts == {"agrees": 17, "last digit": 1}
+    assert outcome.tables.settings.scale == "smoke"
+    assert load(find("overlaps"), folder) is None
+
+
+def test_report(folder):
+    markdown, page = write_report(folder)
+    text = markdown.read_text(encoding="utf-8")
+    assert "| overlaps | Figure 4 | not run |" in text
+    assert "| ELU(z) | 0.16052 | 0.76158 |" in text
+    assert "![Hermite coefficients](hermite/hermite.png)" in text
+    parser = Balance()
+    parser.feed(page.read_text(encoding="utf-8"))
+    assert parser.open == [] and all((folder / image["src"]).exists() for image in parser.images)
+    assert all(image["alt"] for image in parser.images)
+
+
+def test_page_of_numbers(folder):
+    text = numbers_page(folder).read_text(encoding="utf-8")
+    assert "| onset α_sp | sigma3, rademacher | 0.30 | 0.304 | agrees |" in text
+    assert text.count("| differs |") == 4
+
+
+def test_command_lists_and_refuses(capsys, tmp_path):
+    assert main(["reproduce", "--list"]) == 0
+    assert "gaussian-weights" in capsys.readouterr().out
+    for arguments, words in (
+        ([], "say what to reproduce"),
+        (["herm"], "did you mean 'hermite'"),
+        (["hermite", "--scale", "big"], "scale"),
+        (["hermite", "--workers", "0"], "--workers must be >= 1"),
+        (["hermite", "--workers", "2", "--cluster", "tcp://x:1"], "not both"),
+    ):
+        assert main(["reproduce", *arguments, "--out", str(tmp_path)]) == 2
+        assert words in capsys.readouterr().err
+
+
+def test_command_computes_and_reports(capsys, tmp_path):
+    assert main(["reproduce", "hermite,report", "--out", str(tmp_path)]) == 0
+    assert "hermite: 0 runs; 17 agrees" in capsys.readouterr().out
+    assert (tmp_path / "report.html").exists() and (tmp_path / "hermite" / "hermite.pdf").exists()
