@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .experiments.comparison import Comparison, prediction
+from .experiments.hardness import Crossing, HardnessRow
+from .experiments.survival import law_value
 from .plotting import _COLUMN, _FONT, _PALETTE
 from .problem import Problem
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["plot_comparison"]
+__all__ = ["plot_comparison", "plot_hardness"]
 
 _LABELS = {"excess_error": "excess error", "matrix_overlap_centred": "matrix overlap (centred)"}
 _MARKERS = "osD^vP*X"
@@ -46,6 +48,59 @@ def plot_comparison(problems: Sequence[Problem], rows: Sequence[Comparison]) -> 
         axes[0, 0].legend(frameon=False)
         figure.tight_layout()
     return figure
+
+
+def plot_hardness(crossings: Sequence[Crossing], rows: Sequence[HardnessRow]) -> Figure:
+    """Times against d, semilog with exponential fits on the left and log-log with power laws on the right.
+
+    Markers are medians with the range of the middle half of the runs; those that never crossed count as later
+    than all others, and a triangle says that the median is only a bound.
+    """
+    import matplotlib.pyplot as plt
+
+    names = list(dict.fromkeys(row.readouts for row in rows))
+    with plt.rc_context(_FONT):
+        size = (2 * _COLUMN, 2.3 * len(names) + 0.3)
+        figure, axes = plt.subplots(len(names), 2, figsize=size, squeeze=False, sharey="row")
+        for pair, name in zip(axes, names, strict=True):
+            for ax, law in zip(pair, ("exponential", "power"), strict=True):
+                mine = [row for row in rows if (row.readouts, row.law) == (name, law)]
+                for i, row in enumerate(mine):
+                    runs = [c for c in crossings if (c.readouts, c.threshold) == (name, row.threshold)]
+                    _draw_times(ax, runs, row, _PALETTE[i % len(_PALETTE)])
+                _set_scales(ax, law, sorted({c.d for c in crossings if c.readouts == name}))
+                formula = "exp(ad + b)" if law == "exponential" else "a dᵇ"
+                ax.set_title(f"{name} readouts, {formula}", fontsize=8)
+            pair[0].set_ylabel("time to threshold")
+            pair[0].legend(frameon=False, title="threshold")
+        for ax in axes[-1]:
+            ax.set_xlabel("d")
+        figure.tight_layout()
+    return figure
+
+
+def _set_scales(ax: Any, law: str, sizes: Sequence[int]) -> None:
+    ax.set_yscale("log")
+    if law == "power":
+        ax.set_xscale("log")
+        ax.set_xticks(sizes[:: -(-len(sizes) // 5)], minor=False)
+        ax.set_xticks([], minor=True)
+        ax.xaxis.set_major_formatter("{x:.0f}")
+
+
+def _draw_times(ax: Any, runs: Sequence[Crossing], row: HardnessRow, color: str) -> None:
+    sizes = sorted({run.d for run in runs})
+    for d in sizes:
+        times = np.sort([np.inf if run.is_censored else run.time for run in runs if run.d == d])
+        end = max((run.time for run in runs if run.d == d and run.is_censored), default=np.inf)
+        quartiles = [float(times[int(q * (times.size - 1) + 0.5)]) for q in (0.25, 0.5, 0.75)]
+        low, middle, high = (min(value, end) for value in quartiles)
+        ax.plot([d, d], [low, high], color=color, linewidth=0.8)
+        marker = "^" if np.isinf(quartiles[1]) else "o"
+        ax.plot([d], [middle], marker=marker, markersize=4, color=color, markerfacecolor="white")
+    fine = np.linspace(sizes[0], sizes[-1], 100)
+    line = law_value(row.law, row.a, row.b, fine)
+    ax.plot(fine, line, color=color, linewidth=1.1, label=f"{row.threshold:.4g}")
 
 
 def _draw(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..experiments.comparison import Comparison
     from ..experiments.sweep import Sweep
 
-__all__ = ["ClusterOption", "RetryOption", "WorkersOption", "app", "explained"]
+__all__ = ["ClusterOption", "RetryOption", "WorkersOption", "app", "explained", "read_dimensions"]
 
 ClusterOption = Annotated[
     str | None,
@@ -175,6 +175,10 @@ def explained(action: Any) -> Any:
     except ConnectionError as error:
         talk(f"error: --cluster: {error}")
         raise typer.Exit(1) from None
+    except KeyboardInterrupt as error:
+        if str(error):
+            talk(f"{error}; running tasks have left their checkpoints: the same command goes on from there")
+        raise
 
 
 def _run(
@@ -223,16 +227,20 @@ def _from_options(
 
     if seeds < 1:
         raise BadInput(f"--seeds must be >= 1 (instances at each point), got {seeds}")
-    sizes = read_numbers("--d", d, "dimension of the inputs")
-    if any(size != int(size) for size in sizes):
-        raise BadInput(f"--d must be whole numbers (dimension of the inputs); got {d!r}")
+    sizes = read_dimensions(d)
     alphas = [float(f"{a:.12g}") for a in read_alphas(alpha)]
     try:
-        return Sweep(
-            [problem], [int(s) for s in sizes], alphas, range(seeds), [LearnerSpec(learner, settings)]
-        )
+        return Sweep([problem], sizes, alphas, range(seeds), [LearnerSpec(learner, settings)])
     except ValueError as error:
         raise BadInput(f"--learner: {error}") from None
+
+
+def read_dimensions(text: str) -> list[int]:
+    """The values of ``--d``."""
+    sizes = read_numbers("--d", text, "dimension of the inputs")
+    if any(size != int(size) for size in sizes):
+        raise BadInput(f"--d must be whole numbers (dimension of the inputs); got {text!r}")
+    return [int(size) for size in sizes]
 
 
 def _settings(pairs: list[str] | None) -> dict[str, Any]:

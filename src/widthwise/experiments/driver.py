@@ -153,7 +153,9 @@ class _Driver:
             except KeyboardInterrupt:
                 for result in self._wind_up():
                     told(result, self.report, len(self.running))
-                raise
+                raise KeyboardInterrupt(
+                    f"{self.report.n_kept + self.report.n_done} results are kept"
+                ) from None
             finally:
                 self.store.close()
                 self.report.seconds = time.perf_counter() - start

@@ -1,0 +1,193 @@
+"""``widthwise hardness``: how the time to leave the universal branch grows with d."""
+
+from __future__ import annotations
+
+import tempfile
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..problem import Problem
+from .output import as_csv, as_json, number, print_table, talk, write
+from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
+from .problem_options import BadInput, choose, read_numbers, read_positive, takes_problem
+from .simulate import ClusterOption, RetryOption, WorkersOption, explained, read_dimensions
+
+if TYPE_CHECKING:
+    from ..experiments.hardness import Crossing, HardnessRow, HardnessStudy
+
+__all__ = ["app"]
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+@takes_problem
+def hardness(
+    problem: Problem,
+    learner: Annotated[
+        str,
+        typer.Option(
+            "--learner",
+            metavar="NAME",
+            help="hmc (iterations until the overlap q2 exceeds a threshold) or adam (gradient updates until "
+            "the test loss falls below one, at the best batch size).",
+        ),
+    ] = "hmc",
+    alpha: Annotated[
+        str, typer.Option("--alpha", metavar="RATIO", help="Samples per squared dimension alpha = n/d², > 0.")
+    ] = "1",
+    d: Annotated[
+        str, typer.Option("--d", "-d", metavar="VALUES", help="Dimensions d: a list or first:last:count.")
+    ] = "20,30,40,50",
+    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Instances at each d, >= 2.")] = 10,
+    iterations: Annotated[
+        int, typer.Option("--iterations", metavar="N", help="Length of a run: what takes longer is censored.")
+    ] = 2000,
+    record_every: Annotated[
+        int, typer.Option("--record-every", metavar="N", help="Iterations between two looks at a run.")
+    ] = 1,
+    thresholds: Annotated[
+        str | None,
+        typer.Option(
+            "--thresholds",
+            metavar="VALUES",
+            help="Of the centred overlap q2 (hmc) or of the test loss (adam).",
+            show_default="where the paper's are, between the branches of the theory",
+        ),
+    ] = None,
+    published: Annotated[
+        bool,
+        typer.Option(
+            "--published", help="Analyse the times that the paper's authors published; run nothing."
+        ),
+    ] = False,
+    n_bootstrap: Annotated[
+        int,
+        typer.Option("--bootstrap", metavar="N", help="Samples for the intervals of the exponents, >= 10."),
+    ] = 400,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="DIR",
+            help="Folder that keeps the runs; what it has is not run again.",
+            show_default="none: nothing is kept",
+            rich_help_panel="Where",
+        ),
+    ] = None,
+    cluster: ClusterOption = None,
+    workers: WorkersOption = None,
+    retry_failed: RetryOption = False,
+    json: JsonOption = False,
+    csv: CsvOption = False,
+    plot: PlotOption = None,
+) -> None:
+    """How the time that a learner needs to leave the universal branch grows with d.
+
+    Fits exp(a d + b) and a d^b to the times at which runs cross each threshold. Runs that never cross are
+    censored, not dropped. Prints the paper's chi-square, the maximum of the censored likelihood, intervals of
+    95 % for the exponents from instances drawn again, and which law is the likelier.
+
+    Example: widthwise hardness --activation sigma3 --d 20,30,40,50 --seeds 10 --store runs --plot times.png
+
+    Example: widthwise hardness --learner adam --noise 1e-4 --alpha 5 --d 10,14,18 --store runs
+
+    Example: widthwise hardness --published --plot published.png
+    """
+    check_format(json, csv)
+    if plot is not None:
+        check_figure(plot)
+    if n_bootstrap < 10:
+        raise BadInput(f"--bootstrap must be >= 10 (samples), got {n_bootstrap}")
+    n_failed = 0
+    if published:
+        from ..experiments.hardness_published import published_crossings
+
+        crossings = published_crossings()
+        talk("HMC times published beside arXiv:2505.24849; stand-ins with the published means and deviations")
+    else:
+        learner = choose("--learner", learner, ("hmc", "adam"), "learner")
+        study = _study(problem, learner, alpha, d, seeds, iterations, record_every, thresholds)
+        with tempfile.TemporaryDirectory(prefix="widthwise-") as scratch:
+            crossings, n_failed = explained(
+                lambda: _run(study, store or scratch, cluster, workers, retry_failed)
+            )
+    from ..experiments.hardness import analyse
+
+    try:
+        rows = analyse(crossings, n_bootstrap=n_bootstrap)
+    except ValueError as error:
+        talk(f"error: {error}")
+        raise typer.Exit(1) from None
+    records = [row.to_dict() for row in rows]
+    if json:
+        write(as_json({} if published else problem.to_dict(), records))
+    elif csv:
+        write(as_csv({} if published else problem.to_dict(), records))
+    else:
+        _print(rows)
+    if plot is not None:
+        use_no_screen()
+        from ..plotting_experiments import plot_hardness
+
+        save_figure(plot_hardness(crossings, rows), plot)
+    if n_failed:
+        raise typer.Exit(1)
+
+
+def _study(
+    problem: Problem,
+    learner: str,
+    alpha: str,
+    d: str,
+    seeds: int,
+    iterations: int,
+    record_every: int,
+    thresholds: str | None,
+) -> HardnessStudy:
+    from ..experiments.hardness import HardnessStudy
+
+    if seeds < 2:
+        raise BadInput(f"--seeds must be >= 2 (instances at each d), got {seeds}")
+    sizes = read_dimensions(d)
+    if len(set(sizes)) < 3:
+        raise BadInput(f"--d must hold at least three values, to tell two laws apart; got {d!r}")
+    if not 1 <= record_every <= iterations:
+        raise BadInput(f"--record-every must lie between 1 and --iterations; got {record_every}")
+    levels = () if thresholds is None else tuple(read_numbers("--thresholds", thresholds, "overlap or loss"))
+    amount = read_positive("--alpha", alpha, "samples per squared dimension, n/d²")
+    try:
+        return HardnessStudy(
+            problem, learner, sizes, range(seeds), amount, iterations, record_every, tuple(map(float, levels))
+        )
+    except ValueError as error:
+        raise BadInput(f"--alpha: {error}") from None
+
+
+def _run(
+    study: HardnessStudy, folder: str, cluster: str | None, workers: int | None, retry_failed: bool
+) -> tuple[list[Crossing], int]:
+    from ..experiments.driver import run_tasks
+    from ..experiments.store import Store
+
+    store = Store(folder)
+    report = run_tasks(study.tasks(), store, cluster=cluster, n_workers=workers, retry_failed=retry_failed)
+    talk(f"{report} ({report.seconds:.1f} s)")
+    for task, error in list(report.failures.items())[:10]:
+        talk(f"failed: {task}: {error}")
+    return study.crossings(store), report.n_failed
+
+
+def _print(rows: list[HardnessRow]) -> None:
+    columns = ["readouts", "threshold", "law", "runs", "never_crossed", "chi_square"]
+    columns += ["exponent", "95 %_interval", "log_likelihood", "AIC", "likelier in_samples"]
+    table = []
+    for row in rows:
+        exponent = row.a if row.law == "exponential" else row.b
+        law = "exp(a d + b)" if row.law == "exponential" else "a d^b"
+        line = [row.readouts, f"{row.threshold:.5g}", law, str(row.n_runs), str(row.n_censored)]
+        line += [f"{row.chi_square:.2f}" if row.chi_square == row.chi_square else "–", number(exponent)]
+        line += [f"{number(row.low)} to {number(row.high)}", f"{row.log_likelihood:.2f}", f"{row.aic:.2f}"]
+        table.append([*line, f"{100 * row.preferred:.0f} %"])
+    print_table(columns, table)
