@@ -20,7 +20,7 @@ def main(n_noise: int = 40, n_alpha: int = 48, name: str = "phase_diagram_noise.
         show_progress=True,
     )
     use_no_screen()
-    figure = plot_phase_diagrams(data, ("excess_error", "n_stable"), is_labelled=False)
+    figure = plot_phase_diagrams(data, ("excess_error", "mutual_information"), is_labelled=False)
     figure.savefig(name, dpi=200)
     print(f"figure written to {name}")
 

@@ -146,6 +146,8 @@ def _map(ax: Axes, data: Any, quantity: str, first: str, second: str, is_log: bo
     image = ax.pcolormesh(
         _edges(x, scales[0]), _edges(y, scales[1]), z.T, norm=norm, cmap=cmap, rasterized=True
     )
+    if f"refined_{quantity}" in data:
+        _refined_cells(ax, data, quantity, scales, norm=norm, cmap=cmap)
     is_cut = norm.vmin is not None and good.min() < norm.vmin
     bar = ax.figure.colorbar(
         image, ax=ax, ticks=ticks, pad=0.02, aspect=28, extend="min" if is_cut else "neither"
@@ -156,9 +158,23 @@ def _map(ax: Axes, data: Any, quantity: str, first: str, second: str, is_log: bo
     return scales
 
 
-def _lines(ax: Axes, data: Any, first: str, is_labelled: bool) -> None:
-    from matplotlib.lines import Line2D
+def _refined_cells(ax: Axes, data: Any, quantity: str, scales: tuple[str, str], **style: Any) -> None:
+    """The columns that lines cross, once more with the points that refine them: edges lie on the lines."""
+    first, second = data[quantity].dims
+    sides = _edges(data[first].values, scales[0])
+    at, y_more = data[f"refined_{first}"].values, data[f"refined_{second}"].values
+    for i, x in enumerate(data[first].values):
+        own = at == x
+        if not own.any():
+            continue
+        y = np.concatenate([data[second].values, y_more[own]])
+        z = np.concatenate([data[quantity].values[i], data[f"refined_{quantity}"].values[own]])
+        order = np.argsort(y)
+        edges = _edges(y[order], scales[1])
+        ax.pcolormesh(sides[i : i + 2], edges, z[order][:, None], rasterized=True, **style)
 
+
+def _lines(ax: Axes, data: Any, first: str, is_labelled: bool) -> None:
     x = data[first].values
     has_kind: set[str] = set()
     for line in data["line"].values:
@@ -180,12 +196,18 @@ def _lines(ax: Axes, data: Any, first: str, is_labelled: bool) -> None:
                 ax.plot(x, np.where(np.isfinite(values), values, np.nan), **_SPINODAL)
         if is_labelled:
             _name_line(ax, x, alpha, part["transition_readout"].values)
+    _legend(ax, has_kind)
+
+
+def _legend(ax: Axes, kinds: set[str]) -> None:
+    from matplotlib.lines import Line2D
+
     handles = []
-    if "continuous" in has_kind:
+    if "continuous" in kinds:
         handles.append(Line2D([], [], label="continuous", **_TRANSITION))
-    if "first-order" in has_kind:
+    if "first-order" in kinds:
         handles.append(Line2D([], [], label="first-order", linestyle=_FIRST_ORDER, **_TRANSITION))
-    if "spinodal" in has_kind:
+    if "spinodal" in kinds:
         handles.append(Line2D([], [], label="spinodals", **_SPINODAL))
     if handles:
         ax.legend(handles=handles, loc="best", framealpha=0.85, edgecolor="none", handlelength=2.2)
@@ -234,12 +256,15 @@ def _name_line(ax: Axes, x: np.ndarray, alpha: np.ndarray, readout: np.ndarray) 
 
 
 def _points(ax: Axes, data: Any) -> None:
-    """Lines at fixed α: joined by the pair of phases that they part."""
+    """Lines at fixed α: joined by their kind and the pair of phases that they part."""
     x, y, sides = data["line_first"].values, data["line_second"].values, data["line_phase"].values
-    for pair in np.unique(sides, axis=0) if sides.size else []:
-        own = np.all(sides == pair, axis=1)
+    kinds = data["line_kind"].values
+    for *pair, kind in sorted({(*map(int, s), str(k)) for s, k in zip(sides, kinds, strict=True)}):
+        own = np.all(sides == pair, axis=1) & (kinds == kind)
         order = np.argsort(x[own], kind="stable")
-        _stroke(ax, x[own][order], y[own][order], linestyle="-", **_TRANSITION)
+        style = _FIRST_ORDER if kind == "first-order" else "-"
+        _stroke(ax, x[own][order], y[own][order], linestyle=style, **_TRANSITION)
+    _legend(ax, set(kinds.tolist()))
 
 
 def _scale(values: np.ndarray) -> str:

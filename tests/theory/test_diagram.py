@@ -9,7 +9,8 @@ import pytest
 import widthwise as ww
 from widthwise.cli import main
 from widthwise.plotting_diagrams import DIAGRAM_QUANTITIES, plot_overlap_profile, plot_phase_diagrams
-from widthwise.theory import diagram as module
+from widthwise.theory import diagram_workers
+from widthwise.theory.diagram_plan import make_plan
 from widthwise.theory.overlap_profile import overlap_profile
 
 RELU = ww.Problem("relu", readouts="four-point", channel=0.1)
@@ -115,15 +116,15 @@ def test_factorised_and_exact_answers():
 
 
 def test_an_interrupt_keeps_what_is_done(monkeypatch):
-    real, calls = module._row, []
+    real, calls = diagram_workers.solve_row, []
 
-    def interrupted(plan, has_lines, i):
+    def interrupted(plan, i):
         calls.append(i)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return real(plan, has_lines, i)
+        return real(plan, i)
 
-    monkeypatch.setattr(module, "_row", interrupted)
+    monkeypatch.setattr(diagram_workers, "solve_row", interrupted)
     data = ww.phase_diagram(RELU, gamma=[0.4, 0.6, 0.9], alpha=[0.5, 2.0], has_lines=False, n_workers=1)
     assert data.attrs["is_complete"] == 0
     assert np.all(np.isfinite(data.excess_error.sel(gamma=0.4)))
@@ -202,9 +203,9 @@ def test_fresh_workers_get_a_plan_without_functions_of_the_caller():
     def wider(gamma):
         return RELU.replace(gamma=gamma)
 
-    plan = module._plan(RELU, ALPHA, None, None, wider, [0.5, 0.7], "width", "main")
-    sent = module._without_functions(plan, has_lines=True)
+    plan = make_plan(RELU, ALPHA, None, None, wider, [0.5, 0.7], "width", "main")
+    sent = plan.without_functions()
     assert sent is not None and sent.parameter is None and sent.rows == plan.rows
     own = RELU.replace(activation=lambda x: np.tanh(x) + 0.1 * x**2)
-    plan = module._plan(own, ALPHA, [0.5, 0.7], None, None, None, "parameter", "main")
-    assert module._without_functions(plan, has_lines=True) is None
+    plan = make_plan(own, ALPHA, [0.5, 0.7], None, None, None, "parameter", "main")
+    assert plan.without_functions() is None

@@ -367,8 +367,8 @@ def resolve(spec: str | Mapping[str, Any] | WeightLaw, *, normalise: bool = Fals
     if sparse:
         return SparseGaussian(*_numbers("density", [sparse.group(1)]))
     near = difflib.get_close_matches(word, [*_NAMED, "sparse-gaussian", "sparse"], n=2)
-    hint = f", did you mean {' or '.join(repr(match) for match in near)}?" if near else ""
-    raise ValueError(f"unknown weights {spec!r}{hint}; choose from {'; '.join(_FORMS)}")
+    hint = f"did you mean {' or '.join(repr(match) for match in near)}? " if near else ""
+    raise ValueError(f"unknown weights {spec!r}; {hint}choose from {'; '.join(_FORMS)}")
 
 
 def _numbers(what: str, values: Any) -> tuple[float, ...]:
@@ -409,6 +409,11 @@ def _positive_variances(variances: ArrayLike, n_components: int) -> Array:
 def _check_moments(values: Array, variances: Array, p: Array, remedy: str) -> None:
     mean = values @ p
     variance = ((values - mean) ** 2 + variances) @ p
+    if not variance > _ROUNDING:
+        raise ValueError(
+            f"weights must have mean 0 and variance 1, got mean {mean:.10g} and variance 0; "
+            "give two different values or more"
+        )
     if abs(mean) > _ROUNDING or abs(variance - 1) > _ROUNDING:
         raise ValueError(
             f"weights must have mean 0 and variance 1, got mean {mean:.10g} and variance {variance:.10g}; "

@@ -348,9 +348,9 @@ def _check(channel: Channel, measure: Any, kind: str, prediction: Any) -> None:
         return
     if measure not in MEASURES:
         near = get_close_matches(str(measure), MEASURES, n=1)
-        hint = f", did you mean {near[0]!r}?" if near else ""
+        hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(
-            f"unknown error {measure!r}{hint}; choose from {', '.join(MEASURES)}, or pass a cost "
+            f"unknown error {measure!r}; {hint}choose from {', '.join(MEASURES)}, or pass a cost "
             "C(y, prediction)"
         )
     if prediction is not None:

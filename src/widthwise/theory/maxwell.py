@@ -14,6 +14,7 @@ import numpy as np
 from ..problem import Problem
 from .assemble import assemble_averaged, assemble_classes, assemble_universal
 from .averaged import solve_averaged
+from .perfect import perfect_solutions
 from .saddle import ClassSolutions, solve_classes, solve_universal
 from .solution import Solution
 from .solver import all_solutions, profile_of, setting_of
@@ -74,9 +75,9 @@ def maxwell_point(
 
 def follow(problem: Problem, solution: Solution, alpha: float) -> Solution | None:
     """The solution at another α to which this one leads, or None where it leads to none."""
-    if math.isinf(solution.tilt):  # weights that are known exactly
-        return None
     setting, at = setting_of(problem), np.array([alpha])
+    if math.isinf(solution.tilt):
+        return perfect_solutions(problem, at)[0]
     slope = problem.channel.free_entropy_slope(np.array([solution.excess_error]), setting.power)
     log_coupling = np.log(2 * solution.alpha / setting.gamma * slope)
     if solution.branch == "universal":

@@ -12,6 +12,7 @@ _N_HALVINGS = 6
 _N_STEPS = 40
 _PATIENCE = 6
 _LONGEST_STEP = 2.0  # unknowns are logarithms
+_LARGEST = 690.0  # of numbers that neither overflow nor underflow, products with α included
 
 
 def decreasing_root(
@@ -84,6 +85,7 @@ def newton_rows(
         # (A tilt may be e^600, and then a guess of it is off by more than a unit guess can be.)
         longest = np.max(np.abs(move) / (_LONGEST_STEP + 0.25 * np.abs(z[active])), axis=1, keepdims=True)
         z[active] += move / np.maximum(longest, 1.0)
+        active = active[np.all(np.abs(z[active]) < _LARGEST, axis=1)]  # the others have run away
     return best, residual
 
 

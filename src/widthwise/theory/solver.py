@@ -31,6 +31,7 @@ from .solution import CONVERGED, LearningCurve, Solution
 from .universal import universal_guesses
 
 __all__ = [
+    "ALPHA_RANGE",
     "BRANCHES",
     "FEW_CLASSES",
     "all_solutions",
@@ -57,6 +58,8 @@ FEW_CLASSES = 16
 Beyond, the profile is treated as a whole, each unit at its equilibrium root, as for continuous laws:
 right but where a class of finite weight jumps, which such a curve leaves out.
 """
+ALPHA_RANGE = (1e-14, 1e12)
+"""Where solutions are computed reliably."""
 _NOTHING = np.log(1e-11)  # a signal-to-noise ratio that is 0
 
 
@@ -396,9 +399,10 @@ def _as_alpha(alpha: ArrayLike, *, scalar: bool = False) -> np.ndarray:
         raise ValueError(
             f"alpha must be > 0 and finite (samples per squared dimension, n/d^2); got {values[bad][0]:g}"
         )
-    extreme = (values < 1e-14) | (values > 1e12)
+    low, high = ALPHA_RANGE
+    extreme = (values < low) | (values > high)
     if np.any(extreme):
         raise ValueError(
-            f"alpha must lie between 1e-14 and 1e12 to be computed reliably; got {values[extreme][0]:g}"
+            f"alpha must lie between {low:g} and {high:g} to be computed reliably; got {values[extreme][0]:g}"
         )
     return values

@@ -16,7 +16,7 @@ from ..problem import Problem
 from .exact import ExactFamily
 from .onsets import first_unit, onset
 from .solution import Solution
-from .solver import FEW_CLASSES, exact_families, readout_classes, setting_of
+from .solver import ALPHA_RANGE, FEW_CLASSES, exact_families, readout_classes, setting_of
 
 __all__ = ["Stretches", "births", "has_few_classes", "learnt_classes", "stretches_of"]
 
@@ -77,9 +77,12 @@ class Stretches:
         return self.birth[m] if m < len(self.birth) else math.inf
 
     def marks(self, alpha_max: float) -> list[float]:
-        """All births and folds up to alpha_max."""
-        found = [a for a in self.birth if 0 < a <= alpha_max]
-        return found + [float(a) for folds in self.fold_alpha for a in folds if a <= alpha_max]
+        """All births and folds up to alpha_max.
+
+        Without noise a family of discrete weights ends at α = 0, by way of values that mean nothing.
+        """
+        every = [*self.birth, *(float(a) for folds in self.fold_alpha for a in folds)]
+        return [a for a in every if ALPHA_RANGE[0] <= a <= alpha_max]
 
 
 @lru_cache(maxsize=64)

@@ -16,8 +16,9 @@ import numpy as np
 from ..problem import Problem
 from .maxwell import maxwell_point
 from .onsets import first_unit, onset, onset_criterion, profile_onset
+from .perfect import can_be_perfect
 from .solution import Solution
-from .solver import FEW_CLASSES, _as_alpha, all_solutions, exact_reason, readout_classes
+from .solver import ALPHA_RANGE, FEW_CLASSES, _as_alpha, all_solutions, exact_reason, readout_classes
 from .stretches import has_few_classes, stretches_of
 
 __all__ = ["Transition", "TransitionList", "onset", "onset_criterion", "transitions"]
@@ -125,8 +126,11 @@ def _jumps_and_births(
     known = stretches_of(problem)
     marks = known.marks(alpha_max)
     is_profile = not has_few_classes(problem)
+    if can_be_perfect(problem):  # from any α on, though not before the labels hold enough information
+        entropy = problem.weights.entropy or 0.0
+        marks = [*marks, min(alpha_max, 0.01 * problem.gamma * entropy)]
     # A profile without folds is one curve from its onset on: nothing can change places.
-    if not marks or (is_profile and not known.fold_alpha[0].size):
+    elif not marks or (is_profile and not known.fold_alpha[0].size):
         return []
     ranked_at = _ranked(problem, marks, alpha_max, n_grid, solved)
     found: list[Transition] = []
@@ -154,7 +158,7 @@ def _ranked(
 ) -> list[list[Solution]]:
     """All solutions at enough values of α, in order, using those that are known."""
     have = np.array(sorted(a for a in solved if a <= alpha_max))
-    grid = np.geomspace(0.5 * min(marks), alpha_max, n_grid)
+    grid = np.geomspace(max(0.5 * min(marks), ALPHA_RANGE[0]), alpha_max, n_grid)
     if have.size:
         step = math.log(grid[1] / grid[0])
         apart = np.abs(np.log(grid[:, None] / have)).min(axis=1)

@@ -93,8 +93,8 @@ def _kind(name: Any, spec: Any) -> Any:
     if name in _KINDS:
         return _KINDS[name]
     near = difflib.get_close_matches(str(name), CHANNELS, n=2)
-    hint = f", did you mean {' or '.join(repr(match) for match in near)}?" if near else ""
-    raise ValueError(f"unknown channel {spec!r}{hint}; choose from {'; '.join(_FORMS)}")
+    hint = f"did you mean {' or '.join(repr(match) for match in near)}? " if near else ""
+    raise ValueError(f"unknown channel {spec!r}; {hint}choose from {'; '.join(_FORMS)}")
 
 
 def _make(kind: Any, values: tuple[Any, ...], named: dict[str, Any], spec: Any) -> Channel:
