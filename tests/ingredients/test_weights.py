@@ -392,6 +392,7 @@ NAN = float("nan")
 @pytest.mark.parametrize(
     "make, message",
     [
+        (lambda: resolve("1@1"), "variance 0; give two different values"),
         (lambda: resolve("-1,0,1@0.25,0.5,0.25"), r"variance 0\.5; subtract the mean and divide by 0\.7071"),
         (lambda: Discrete((0, 2), (0.5, 0.5)), r"mean 1 and variance 1; .*Discrete\.normalised"),
         (lambda: Discrete((-1, 1), (0.5, 0.4)), r"probabilities must sum to 1, got 0\.9"),
@@ -415,7 +416,7 @@ NAN = float("nan")
         (lambda: resolve("1,x@0.5,0.5"), "atoms@probabilities must be numbers"),
         (
             lambda: resolve("rademacer"),
-            "unknown weights 'rademacer', did you mean 'rademacher'.*choose from gaussian",
+            r"unknown weights 'rademacer'; did you mean 'rademacher'\? choose from gaussian",
         ),
         (lambda: resolve("cauchy"), "unknown weights 'cauchy'; choose from gaussian; rademacher; uniform"),
         (lambda: resolve({"kind": "stable"}), "unknown kind of weights 'stable'; choose from discrete"),

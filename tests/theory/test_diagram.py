@@ -77,14 +77,48 @@ def test_noise_axis_with_a_jump():
     assert not bool(point.is_universal_stable) and bool(point.has_stable_specialised)
 
 
+@pytest.mark.slow
 def test_at_fixed_alpha_lines_are_points_refined_between_neighbours():
     problem = ww.Problem("relu", channel=0.1)
     data = ww.phase_diagram(problem, gamma=[0.3, 0.6], noise=[0.02, 0.3, 1.5], alpha=1.0, n_workers=1)
     assert data.excess_error.dims == ("gamma", "noise") and data.attrs["alpha"] == 1.0
     assert data.line_phase.values.tolist() == [[1, 0]] * data.sizes["point"]
     assert data.sizes["point"] >= 1
+    assert set(data.line_kind.values) == {"continuous"}
     for gamma, noise in zip(data.line_first.values, data.line_second.values, strict=True):
         assert ww.onset(problem.replace(gamma=gamma, channel=noise)) == pytest.approx(1.0, rel=1e-5)
+
+
+@pytest.mark.slow
+def test_a_jump_at_fixed_alpha_is_a_line_of_first_order():
+    """The number of classes learnt does not change there: the line is found by the overlap."""
+    problem = ww.Problem("sigma3", "rademacher", "homogeneous")
+    data = ww.phase_diagram(
+        problem, gamma=[0.45, 0.5], noise=[1.0, 1.4], alpha=1.6112232, n_workers=1, refine=1
+    )
+    assert data.line_kind.values.tolist() == ["first-order"] * data.sizes["point"]
+    assert data.line_phase.values.tolist() == [[1, 1]] * data.sizes["point"]
+    # the Maxwell point of noise 1.25 and gamma 0.5
+    assert float(data.line_second[data.line_first == 0.5][0]) == pytest.approx(1.25, rel=1e-6)
+    # of the points that refine the cell two lie just beside the line, on either side of the jump
+    own = data.refined_gamma.values == 0.5
+    close = own & (np.abs(data.refined_noise.values / 1.25 - 1) < 1e-4)
+    below, above = data.refined_weight_overlap.values[close, 0]
+    assert below - above == pytest.approx(0.4791, abs=1e-3)
+
+
+def test_cells_at_lines_are_halved_towards_them(data):
+    (line,) = data.transition_alpha.sel(gamma=0.9).values[:1]
+    own = data.refined_gamma.values == 0.9
+    alpha, n = data.refined_alpha.values[own], data.refined_n_specialised.values[own]
+    assert np.all((n > 0) == (alpha > line))
+    # the cell from 0.7 to 2 is cut twice in the logarithm, and at both sides of the line
+    assert alpha.size == 4 and np.any(np.isclose(alpha, np.sqrt(0.7 * 2.0)))
+    assert np.min(np.abs(alpha / line - 1)) < 1e-4
+    curve = ww.learning_curve(RELU.replace(gamma=0.9), alpha)
+    assert data.refined_excess_error.values[own] == pytest.approx(curve.excess_error, rel=1e-10)
+    coarse = ww.phase_diagram(RELU, gamma=GAMMA, alpha=ALPHA, n_workers=1, refine=0)
+    assert "refined_alpha" not in coarse
 
 
 def test_a_parameter_of_ones_own():
@@ -146,6 +180,8 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch):
         ({"alpha": [1.0, 2.0], "values": [1.0, 2.0]}, "together with its values"),
         ({"alpha": [1.0, 2.0], "gamma": [1.0, 2.0], "theory": "best"}, "unknown theory"),
         ({"alpha": [1.0, 2.0], "gamma": [1.0, 2.0], "n_workers": 0}, "n_workers must be"),
+        ({"alpha": [1.0, 2.0], "gamma": [1.0, 2.0], "refine": -1}, "refine must be a whole number >= 0"),
+        ({"alpha": [], "gamma": [1.0, 2.0]}, "alpha must be a list of two"),
     ],
 )
 def test_bad_input(options, message):

@@ -151,6 +151,91 @@ def test_folds_are_extrema():
     assert len(ww.solutions(SIGMA2, fold * (1 - 1e-6))) == 1
 
 
+@pytest.mark.parametrize(
+    ("problem", "which"), [(FOUR.replace(gamma=0.13), 1), (FOUR.replace(gamma=0.1), 1), (SIGMA3, 1)]
+)
+def test_spinodals_are_exact(problem, which):
+    """A parabola through three points of the curve has its vertex at the fold, to 1e-8 of α."""
+    family = exact_families(problem)[which - 1]
+    for u, log_alpha, bend in zip(*family.turning_points, strict=True):
+        step = 1e-3
+        before, at, after = family.solve(u + np.array([-step, 0.0, step]))[1]
+        slope, curvature = (after - before) / (2 * step), (after + before - 2 * at) / step**2
+        assert abs(0.5 * slope**2 / curvature) < 1e-9
+        assert log_alpha == pytest.approx(at, abs=1e-11)
+        assert bend == pytest.approx(curvature, rel=0.05)
+
+
+def test_the_first_transition_of_narrow_networks_jumps():
+    """Below a width of about 0.17 the units of large readouts jump; α at equal free entropies."""
+    first = ww.transitions(FOUR.replace(gamma=0.13), 1.0)[0]
+    assert first.kind == "first-order" and first.spinodals[0] < first.alpha < first.spinodals[1]
+    one, other = (
+        s
+        for s in ww.solutions(FOUR.replace(gamma=0.13), first.alpha)
+        if s.is_stable or s.branch == "universal"
+    )
+    assert one.free_entropy == pytest.approx(other.free_entropy, abs=1e-13)
+
+
+def test_two_jumps_close_to_one_another():
+    """Where the first and the third stretch cross, the second lies above both."""
+    readouts = ww.readouts.Discrete([12, 15, 17], [3 / 7, 1 / 7, 3 / 7], normalise=True)
+    found = ww.transitions(ww.Problem("sigma2", "gaussian", readouts, 0.07, 0.12), 6.0)
+    assert [t.readout for t in found] == pytest.approx(sorted(readouts.values, reverse=True))
+    assert found[0].alpha < found[1].alpha < 1.05 * found[0].alpha
+
+
+EIGHT = ww.readouts.Discrete(
+    [0.3, 0.5, 0.7, 0.85, 1.0, 1.2, 1.5, 1.9], [0.2, 0.15, 0.15, 0.1, 0.1, 0.1, 0.1, 0.1], normalise=True
+)
+
+
+@pytest.mark.slow
+def test_eight_sizes_of_readouts_jump_one_after_the_other():
+    problem = ww.Problem("tanh(2*x)", readouts=EIGHT, gamma=0.6)
+    found = ww.transitions(problem, 2.0)
+    assert [t.readout for t in found] == pytest.approx(np.sort(EIGHT.values)[::-1][:4])
+    assert all(t.kind == "first-order" and t.overlap_jump > 0.7 for t in found) and not found.note
+    for t in found:
+        below, above = (ww.solve(problem, t.alpha * (1 + e)) for e in (-1e-7, 1e-7))
+        own = np.isclose(np.abs(below.readout_values), t.readout)
+        assert np.all(below.weight_overlap[own] == 0) and np.all(above.weight_overlap[own] > 0.7)
+
+
+@pytest.mark.slow
+def test_many_sizes_of_readouts_are_one_profile_and_the_list_says_so(monkeypatch):
+    """Continuous onsets of a profile are those of the classes taken one by one."""
+    from widthwise.theory import solver, stretches
+
+    problem = ww.Problem("relu", readouts=EIGHT, gamma=0.61)
+    one_by_one = ww.transitions(problem, 1.5)
+    for module in (solver, stretches):
+        monkeypatch.setattr(module, "FEW_CLASSES", 6)
+    for cached in (solver._exact_families, stretches.stretches_of, stretches.births):
+        cached.cache_clear()
+    profile = ww.transitions(problem, 1.5)
+    for cached in (solver._exact_families, stretches.stretches_of, stretches.births):
+        cached.cache_clear()
+    assert [t.alpha for t in profile] == pytest.approx([t.alpha for t in one_by_one], rel=1e-7)
+    assert "8 distinct |readouts|" in profile.note and profile.note in str(profile)
+    assert "smaller |v| follow" in ww.transitions(ww.Problem("relu", readouts="uniform"), 1.0).note
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_weights_known_exactly_without_noise():
+    """Binary weights and signs of the output: the last transition is to no error at all."""
+    problem = ww.Problem("tanh(2*x)", "rademacher", "four-point", ww.channels.Sign(), 0.3)
+    first, second = ww.transitions(problem, 10.0)
+    assert (first.kind, second.kind) == ("first-order", "first-order") and first.readout > second.readout
+    below, above = (ww.solve(problem, second.alpha * (1 + e)) for e in (-1e-7, 1e-7))
+    assert above.excess_error == 0 and below.excess_error == pytest.approx(second.error_jump, rel=1e-4)
+    assert below.free_entropy == pytest.approx(above.free_entropy, abs=1e-6)
+    # Nothing is born and nothing folds for wide networks, and yet there is a jump.
+    (only,) = ww.transitions(ww.Problem("relu", "rademacher", "rademacher", ww.channels.Sign(), 1.3), 10.0)
+    assert only.kind == "first-order" and only.overlap_jump == 1
+
+
 def test_bad_range():
     for bad in ((2.0, 1.0), (0.0, 1.0), (1.0, math.inf)):
         with pytest.raises(ValueError, match="0 < low < high"):

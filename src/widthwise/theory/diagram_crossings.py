@@ -1,8 +1,7 @@
 """Lines of a diagram at fixed α: where along the second axis a transition passes this α.
 
 For each class of readouts the α of its transitions is a smooth function of the second axis; what is looked
-for are its crossings with the given α, by the Illinois variant of regula falsi (by halving where the
-transition does not exist on one side).
+for are its crossings with the given α.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ import numpy as np
 
 from ..problem import Problem
 from .diagram_lines import keyed, lines_of
+from .roots import bracketed_root
 from .transitions import Transition
 
 __all__ = ["Crossing", "find_crossings"]
 
 _RTOL = 1e-8  # of the place of a line on the second axis
-_N_STEPS = 60
 _BEYOND = 30.0  # transitions are looked for up to this many times α: one that moves past it is seen coming
 
 Lines = dict[tuple[int, int], Transition]
@@ -70,17 +69,7 @@ def _distance(lines: Lines, key: tuple[int, int], alpha: float) -> float:
 def _crossing(
     lines_at: Callable[[float], Lines], key: tuple[int, int], alpha: float, a: float, b: float
 ) -> Crossing:
-    fa, fb = (_distance(lines_at(y), key, alpha) for y in (a, b))
-    side, c = 0, 0.5 * (a + b)
-    for _ in range(_N_STEPS):
-        c = b - fb * (b - a) / (fb - fa) if math.isfinite(fa) and math.isfinite(fb) else 0.5 * (a + b)
-        fc = _distance(lines_at(c), key, alpha)
-        if (fc <= 0) == (fb <= 0):
-            b, fb, fa, side = c, fc, (0.5 * fa if side == 1 else fa), 1
-        else:
-            a, fa, fb, side = c, fc, (0.5 * fb if side == -1 else fb), -1
-        if abs(fc) < _RTOL or abs(b - a) < _RTOL * max(abs(a), abs(b)):
-            break
+    c, (a, b) = bracketed_root(lambda y: _distance(lines_at(y), key, alpha), a, b, xtol=_RTOL, ftol=_RTOL)
     passed = next(lines_at(y)[key] for y in (c, a, b) if key in lines_at(y))
     return Crossing(c, passed.kind, passed.readout, (_phase(lines_at(a), alpha), _phase(lines_at(b), alpha)))
 

@@ -17,12 +17,10 @@ import numpy as np
 
 from ..denoising import MatrixDenoiser
 from ..problem import Problem
-from .roots import decreasing_root
+from .roots import bracketed_root, decreasing_root
 from .solver import exact_families, profile_of, setting_of, universal_solutions
 
 __all__ = ["first_unit", "onset", "onset_criterion", "profile_onset"]
-
-_N_STEPS = 80
 
 
 def onset_criterion(problem: Problem, alpha: float) -> float:
@@ -103,11 +101,6 @@ def profile_onset(problem: Problem, value: float) -> float:
     below = np.nonzero((values[:-1] > goal) & (values[1:] <= goal))[0]
     if below.size == 0:
         return math.inf
-    a, b = u[below[0]], u[below[0] + 1]
-    for _ in range(_N_STEPS):
-        c = 0.5 * (a + b)
-        here, log_alpha = level(np.array([c]))
-        a, b = (c, b) if here[0] > goal else (a, c)
-        if b - a < 1e-12 * abs(b):
-            break
-    return float(np.exp(log_alpha[0]))
+    a, b = float(u[below[0]]), float(u[below[0] + 1])
+    at, _ = bracketed_root(lambda x: float(level(np.array([x]))[0][0]) - goal, a, b, xtol=1e-13, ftol=1e-12)
+    return float(np.exp(level(np.array([at]))[1][0]))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["decreasing_root", "newton_rows"]
+__all__ = ["bracketed_root", "decreasing_root", "newton_rows"]
 
 _N_HALVINGS = 6
 _N_STEPS = 40
@@ -48,6 +48,29 @@ def decreasing_root(
         if done:
             break
     return root
+
+
+def bracketed_root(
+    function: Callable[[float], float], low: float, high: float, *, xtol: float, ftol: float
+) -> tuple[float, tuple[float, float]]:
+    """Where a scalar function changes sign, and the last bracket, by the Illinois variant of regula falsi.
+
+    Infinite values are allowed, and lead to halving. ``xtol`` is relative.
+    """
+    at_low, at_high = function(low), function(high)
+    side, new = 0, 0.5 * (low + high)
+    for _ in range(2 * _N_STEPS):
+        new = 0.5 * (low + high)
+        if np.isfinite(at_low) and np.isfinite(at_high):
+            new = high - at_high * (high - low) / (at_high - at_low)
+        value = function(new)
+        if (value <= 0) == (at_high <= 0):
+            high, at_high, at_low, side = new, value, (0.5 * at_low if side == 1 else at_low), 1
+        else:
+            low, at_low, at_high, side = new, value, (0.5 * at_high if side == -1 else at_high), -1
+        if abs(value) <= ftol or abs(high - low) <= xtol * max(abs(low), abs(high)):
+            break
+    return new, (low, high)
 
 
 def newton_rows(

@@ -125,28 +125,40 @@ def _jumps_and_births(
     """Changes of the stretch that is on top."""
     known = stretches_of(problem)
     marks = known.marks(alpha_max)
-    is_profile = not has_few_classes(problem)
     if can_be_perfect(problem):  # from any α on, though not before the labels hold enough information
         entropy = problem.weights.entropy or 0.0
         marks = [*marks, min(alpha_max, 0.01 * problem.gamma * entropy)]
     # A profile without folds is one curve from its onset on: nothing can change places.
-    elif not marks or (is_profile and not known.fold_alpha[0].size):
+    elif not marks or (not has_few_classes(problem) and not known.fold_alpha[0].size):
         return []
     ranked_at = _ranked(problem, marks, alpha_max, n_grid, solved)
     found: list[Transition] = []
-    for a, b in zip(ranked_at[:-1], ranked_at[1:], strict=True):
-        old, new = known.name_of(a[0]), known.name_of(b[0])
-        if old == new:
-            continue
-        is_birth = new[0] == old[0] + 1 and a[0].alpha <= known.birth[new[0] - 1] <= b[0].alpha
-        jump = np.max(np.abs(b[0].weight_overlap - a[0].weight_overlap))
-        if is_birth and (is_profile or jump < 0.05):
-            if not is_profile:
-                size = float(np.sqrt(known.families[0].values2[new[0] - 1]))
-                found.append(Transition(size, known.birth[new[0] - 1], "continuous"))
-        elif jump > 1e-6:
-            found += _first_order(problem, old, new, a, b)
+    for low, high in zip(ranked_at[:-1], ranked_at[1:], strict=True):
+        found += _between(problem, low, high)
     return found
+
+
+def _between(problem: Problem, low: list[Solution], high: list[Solution]) -> list[Transition]:
+    """Changes of the top between two values of α, given all solutions there."""
+    known, is_profile = stretches_of(problem), not has_few_classes(problem)
+    old, new = known.name_of(low[0]), known.name_of(high[0])
+    if old == new:
+        return []
+    jump = np.max(np.abs(high[0].weight_overlap - low[0].weight_overlap))
+    is_birth = new[0] == old[0] + 1 and low[0].alpha <= known.birth[new[0] - 1] <= high[0].alpha
+    if is_birth and is_profile:
+        return []  # listed with the onsets of the profile
+    if is_birth and jump < 0.05:
+        size = float(np.sqrt(known.families[0].values2[new[0] - 1]))
+        return [Transition(size, known.birth[new[0] - 1], "continuous")]
+    crossing = maxwell_point(problem, old, new, low, high) if jump > 1e-6 else None
+    if crossing is None:
+        return []
+    # A third stretch may lie above both where they cross: then there are two transitions, not this one.
+    middle = all_solutions(problem, np.array([crossing[0]]))[0]
+    if middle and known.name_of(middle[0]) not in (old, new):
+        return _between(problem, low, middle) + _between(problem, middle, high)
+    return _first_order(problem, (known.begin(new), known.end(old)), *crossing)
 
 
 def _ranked(
@@ -171,15 +183,9 @@ def _ranked(
 
 
 def _first_order(
-    problem: Problem, old: tuple[int, int], new: tuple[int, int], low: list[Solution], high: list[Solution]
+    problem: Problem, spinodals: tuple[float, float], alpha: float, before: Solution, after: Solution
 ) -> list[Transition]:
-    """The Maxwell point between two stretches, once for each class that is learnt there."""
-    crossing = maxwell_point(problem, old, new, low, high)
-    if crossing is None:
-        return []
-    alpha, before, after = crossing
-    known = stretches_of(problem)
-    spinodals = (known.begin(new), known.end(old))
+    """A jump at a Maxwell point, once for each class that is learnt there."""
     error = before.excess_error - after.excess_error
     gains = after.weight_overlap - before.weight_overlap
     newly = (after.weight_overlap > 0) & (before.weight_overlap == 0)
