@@ -118,3 +118,26 @@ def test_memory_is_refused_before_it_is_allocated(monkeypatch):
     monkeypatch.setattr(module, "free_memory", lambda: 100.0)
     with pytest.raises(MemoryError, match="lower d or alpha"):
         inst.inputs
+
+
+def test_labels_that_the_channel_cannot_give_are_refused():
+    problem = ww.Problem("tanh", channel="probit:0.1")
+    instance = ww.sample_instance(problem, 6, 1.0)
+    with pytest.raises(ValueError, match=r"0 is no label of channels\.Probit\(0\.1\).*-1 or 1"):
+        instance.with_data(labels=np.zeros(instance.n), weights=instance.weights)
+
+
+def test_the_mean_of_the_output_is_the_one_that_the_channel_states():
+    """Non-centred activation and readouts: λ has mean μ₀Λ = shift, but for the norms of the weights.
+
+    E|w| = √d (1 - 1/(4d)), so that the output of k ReLUs is off by -μ₀√k/(4d) at finite d.
+    """
+    problem = ww.Problem("relu", readouts="homogeneous", channel="probit:0.1,shift=-0.3", gamma=1.7)
+    means = []
+    for seed in range(100, 140):
+        instance = ww.sample_instance(problem, 30, 1.0, seed)
+        assert instance.output_shift == pytest.approx(problem.offset(instance.readouts))
+        means.append(instance.outputs(instance.weights).mean())
+    expected = -0.3 - problem.hermite[0] * np.sqrt(instance.k) / (4 * 30)
+    z = (np.mean(means) - expected) / (np.std(means, ddof=1) / np.sqrt(len(means)))
+    assert abs(z) < 4, z

@@ -153,3 +153,50 @@ def test_several_universal_solutions():
         assert s.matrix_overlap_hat == pytest.approx(
             2 * 0.78 * problem.hermite[2] ** 2 * slope, rel=1e-8, abs=1e-7
         )
+
+
+def three_classes(y, x):
+    return (y - 1) * x - np.log(np.exp(-x) + 1 + np.exp(2 * x))
+
+
+EVERYWHERE = [
+    ("probit:0.1", "relu", "rademacher", 0.3),
+    ("sign", "tanh(2*x)", "rademacher", 1.7),
+    ("sign", "relu", "gaussian", 0.3),
+    ("logistic:3", "relu", "gaussian", 0.3),
+    ("laplace:0.1", "tanh(2*x)", "rademacher", 1.7),
+    ("student-t:0.1,5", "relu", "rademacher", 0.3),
+    ("poisson:3", "relu", "gaussian", 0.3),
+    ("nonlinear:tanh(2*x),0.1", "tanh(2*x)", "rademacher", 0.3),
+    ("nonlinear:x**2,0.1", "relu", "gaussian", 0.3),
+    (Custom(three_classes, labels=[0, 1, 3]), "relu", "gaussian", 0.3),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("channel", "activation", "weights", "gamma"), EVERYWHERE, ids=str)
+def test_transitions_branches_and_plans(channel, activation, weights, gamma):
+    """Three routes to one point: the transition, the branches that meet there, the data a target needs."""
+    problem = ww.Problem(activation, weights, "rademacher", channel, gamma)
+    found = ww.transitions(problem, alpha_max=9.0)
+    branches = ww.trace_branches(problem, (0.1, 9.0), n_points=30)
+    at_equilibrium = np.sort(
+        [s.alpha for b in branches for s in b if s.is_equilibrium and s.weight_overlap[0] > 0]
+    )
+    if not found:
+        assert at_equilibrium.size == 0
+        return
+    first = found[0]
+    assert (
+        at_equilibrium[0] == pytest.approx(first.alpha, rel=0.25) and at_equilibrium[0] >= 0.999 * first.alpha
+    )
+    before, after = ww.learning_curve(problem, first.alpha * np.array([1 - 1e-4, 1 + 1e-4])).weight_overlap[
+        :, 0
+    ]
+    assert before == 0 < after
+    if first.kind == "first-order":
+        assert after == pytest.approx(first.overlap_jump, rel=0.02)
+        needed = ww.samples_needed(problem, overlap=0.5 * first.overlap_jump)
+        assert needed.alpha == pytest.approx(first.alpha, rel=1e-6) and needed.optimum.is_jump
+    else:
+        assert ww.samples_needed(problem, overlap=1e-3).alpha == pytest.approx(first.alpha, rel=0.02)

@@ -66,7 +66,7 @@ class Instance:
         """An instance with arrays of one's own; ``inputs`` is d × n. It carries them when pickled."""
         given = {
             "inputs": np.ascontiguousarray(inputs, dtype=dtype),
-            "labels": np.asarray(labels, dtype=float),
+            "labels": problem.channel.check_labels(labels),
             "weights": np.asarray(weights, dtype=float),
             "readouts": np.asarray(readouts, dtype=float),
         }

@@ -140,7 +140,9 @@ def _solutions(setting: Setting, branch: str, p: _Points) -> list[Solution]:
         / p.alpha
     )
     information = p.alpha / setting.gamma * (channel.free_entropy_known(power) - free_entropy)
-    is_stable = p.is_stiff & _is_maximum(setting, p, gap)
+    # Next to perfect learning slopes underflow; such a point is not called stable, the perfect one is.
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        is_stable = p.is_stiff & _is_maximum(setting, p, gap)
     matrix_overlap = problem.matrix_power - after
     bayes, gibbs = channel.bayes_error(gap, power), channel.gibbs_error(gap, power)
     v, weight = readout_grid(problem)

@@ -77,8 +77,10 @@ def trace_branches(
     ranked = all_solutions(problem, grid)
     table = {float(a): found for a, found in zip(grid, ranked, strict=True)}
     universal = [s for found in ranked for s in found if s.branch == "universal"]
-    at_knots = [s for knot in knots for s in table[float(knot)]]
+    at_knots = [s for knot in knots for s in table[float(knot)] if np.isfinite(s.tilt)]
     branches = [Branch(problem, "universal", universal, ())]
+    if perfect := [s for found in ranked for s in found if np.isinf(s.tilt)]:  # is no part of a family
+        branches.append(Branch(problem, "perfect", perfect, ()))
     for family, birth in zip(families, born, strict=True):
         branches += _stretches(problem, family, (low, high), at_knots, birth)
     return _marked(problem, branches, table)

@@ -143,12 +143,14 @@ def solve_classes(
     ``weights`` are E[v²] within each class and ``unlearnt`` that of all other readouts.
     """
     z = np.concatenate([start.log_tilt[:, None], start.log_coupling[:, None], start.log_snr], axis=1)
-    best, residual = newton_rows(
-        lambda rows, z: class_equations(setting, alpha[rows], values2, weights, unlearnt, z),
-        z,
-        rtol=RTOL,
-        max_steps=MAX_STEPS,
-    )
+    # Guesses may run away, as where all is learnt without an error: their residual says so.
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        best, residual = newton_rows(
+            lambda rows, z: class_equations(setting, alpha[rows], values2, weights, unlearnt, z),
+            z,
+            rtol=RTOL,
+            max_steps=MAX_STEPS,
+        )
     return ClassSolutions(best[:, 0], best[:, 1], best[:, 2:], residual)
 
 
