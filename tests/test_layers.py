@@ -34,7 +34,18 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"learners"}),
     frozenset({"experiments"}),
     frozenset(
-        {"paper", "plotting", "plotting_diagrams", "plotting_experiments", "cli", "explorer", "__main__", ""}
+        {
+            "paper",
+            "notebook",
+            "plotting",
+            "plotting_diagrams",
+            "plotting_experiments",
+            "plotting_runs",
+            "cli",
+            "explorer",
+            "__main__",
+            "",
+        }
     ),
 )
 

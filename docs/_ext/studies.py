@@ -13,7 +13,7 @@ Studies
 =======
 
 Scripts that take minutes to hours. They are shown here, **not executed**, when these pages are built:
-run them from a checkout. What each writes is said at its top; the tables that are kept lie beside the scripts.
+run them from a checkout. What each writes is said at its top; tables that are kept lie beside them.
 """
 
 

@@ -59,6 +59,7 @@ _LAZY = {
     "plotting": "",
     "sample_instance": "experiments.instance",
     "GampRieRegressor": "learners.regressor",
+    "yardstick": "experiments.yardstick",
     "Sweep": "experiments.sweep",
     "open_store": "experiments.store",
 }
@@ -76,13 +77,6 @@ def __dir__() -> list[str]:
     return sorted([*globals(), *_LAZY])
 
 
-def _plot(curve: LearningCurve, ax: Any = None, **options: Any) -> Any:
-    """The error against alpha; see :func:`widthwise.plotting.plot_error`."""
-    from .plotting import plot_error
-
-    return plot_error(ax, curve, **options)
-
-
 def _interactive(curve: LearningCurve, quantity: str = "excess_error", **options: Any) -> Any:
     """The curve as a Plotly figure; see :func:`widthwise.explorer.figures.interactive`."""
     from .explorer.figures import interactive
@@ -90,6 +84,5 @@ def _interactive(curve: LearningCurve, quantity: str = "excess_error", **options
     return interactive(curve, quantity, **options)
 
 
-# Plotting lies above the theory, so it is the package that gives curves their ``plot`` and ``interactive``.
-LearningCurve.plot = _plot  # type: ignore[attr-defined]
+# The explorer lies above the theory, so it is the package that gives curves their ``interactive``.
 LearningCurve.interactive = _interactive  # type: ignore[attr-defined]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
+from ._shown import Shown
 from .ingredients import channels, readouts, weights
 from .ingredients.activations import Activation, activation
 
@@ -14,7 +15,7 @@ __all__ = ["Problem"]
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class Problem:
+class Problem(Shown):
     """A two-layer network with k = γd hidden units, learnt from n = αd² labels.
 
     Parameters

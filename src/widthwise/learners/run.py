@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._shown import Plotted
 from ..experiments.instance import Instance
 from ..experiments.observables import Observer, fresh_error
 
@@ -30,7 +31,7 @@ class NotAtEquilibrium(UserWarning):
 
 
 @dataclass
-class Run:
+class Run(Plotted):
     """Result of one learner on one instance.
 
     ``trace`` has the dimensions chain and draw (the iteration), and one variable for each observable.

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._shown import Shown
 from ..problem import Problem
 from .errors import check_error, error_at, gap_of_error
 from .linear_regime import solve_linear
@@ -66,7 +67,7 @@ class Need:
 
 
 @dataclass(frozen=True)
-class SamplesNeeded:
+class SamplesNeeded(Shown):
     """The data that a target needs; ``print`` it for a sentence."""
 
     problem: Problem

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._shown import Plotted, Shown
 from ..problem import Problem
 
 __all__ = ["CONVERGED", "FIELDS", "LearningCurve", "NotConverged", "Solution", "error_column"]
@@ -49,7 +50,7 @@ class NotConverged(RuntimeError):
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Shown):
     """One solution of the saddle-point equations; the fields are those of ``docs/symbols.md``."""
 
     problem: Problem = field(repr=False)
@@ -124,7 +125,7 @@ def error_column(name: str) -> str:
     return f"{name.replace('-', '_')}_error"
 
 
-class LearningCurve(Sequence[Solution]):
+class LearningCurve(Plotted, Sequence[Solution]):
     """Solutions along alpha; every field of a solution is also an array over the curve.
 
     So is ``error``, the measure that was asked for (``error_name``), NaN if none was.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._shown import Shown
 from ..problem import Problem
 from .maxwell import maxwell_point
 from .onsets import first_unit, onset, onset_criterion, profile_onset
@@ -54,7 +55,7 @@ class Transition:
         return text
 
 
-class TransitionList(list[Transition]):
+class TransitionList(Shown, list[Transition]):
     """Transitions in order of α, with what the onset criterion says at the end of the range.
 
     ``note`` says what the list leaves out, if anything.

@@ -1,0 +1,214 @@
+"""How results look in a notebook: a small table, and for a curve a sketch of it, as plain HTML and SVG.
+
+No style sheet and no script: colours are those of the page, so that dark ones work too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+__all__ = ["html", "plot", "sparkline"]
+
+_MAX_ROWS = 8
+_LEFT = 'style="text-align:left"'
+_SOLUTION = (
+    "alpha",
+    "branch",
+    "is_stable",
+    "excess_error",
+    "bayes_error",
+    "matrix_overlap_centred",
+    "weight_overlap",
+    "mutual_information",
+    "status",
+)
+_CURVE = ("alpha", "branch", "excess_error", "matrix_overlap_centred", "mutual_information")
+_YARDSTICK = ("estimator", "alpha", "error", "standard_error", "optimal_error", "universal_error")
+
+
+def html(thing: Any) -> str:
+    """A problem, solution, curve, list of transitions, run or yardstick as HTML."""
+    return _chosen(_HTML, thing, "table")(thing)
+
+
+def plot(thing: Any, ax: Any = None, **options: Any) -> Any:
+    """A curve, branch, run or yardstick as a figure on the axes given, or on new ones; the axes."""
+    return _chosen(_PLOT, thing, "figure")(thing, ax, **options)
+
+
+def _chosen(known: dict[str, Callable[..., Any]], thing: Any, what: str) -> Callable[..., Any]:
+    for kind in type(thing).__mro__:
+        if kind.__name__ in known:
+            return known[kind.__name__]
+    raise TypeError(f"there is no {what} for {type(thing).__name__}; there are those of {', '.join(known)}")
+
+
+def sparkline(x: Sequence[float], y: Sequence[float], *, width: int = 240, height: int = 54) -> str:
+    """A sketch of y against x as SVG; gaps where y is not a number, nothing for fewer than two points."""
+    xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    good = np.isfinite(xs) & np.isfinite(ys)
+    if good.sum() < 2:
+        return ""
+    low, high = ys[good].min(), ys[good].max()
+    left, right = xs[good].min(), xs[good].max()
+    px = 3 + (width - 6) * (xs - left) / max(right - left, 1e-300)
+    py = height - 4 - (height - 8) * (ys - low) / max(high - low, 1e-300)
+    runs: list[list[str]] = [[]]
+    for a, b, is_good in zip(px, py, good, strict=True):
+        if is_good:
+            runs[-1].append(f"{a:.1f},{b:.1f}")
+        elif runs[-1]:
+            runs.append([])
+    lines = "".join(f'<polyline points="{" ".join(run)}"/>' for run in runs if len(run) > 1)
+    return (
+        f'<svg width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" fill="none" '
+        f'stroke="currentColor" stroke-width="1.5" stroke-linejoin="round">{lines}</svg>'
+    )
+
+
+# --- tables ----------------------------------------------------------------------------------------
+
+
+def _problem(problem: Any) -> str:
+    channel = problem.channel
+    noise = getattr(channel, "noise", None)
+    rows = [
+        ("activation", problem.activation.spec or problem.activation.name),
+        ("weights", _law(problem.weights)),
+        ("readouts", _law(problem.readouts)),
+        (
+            "channel",
+            f"Gaussian, variance {noise:g}" if type(channel).__name__ == "Gaussian" else repr(channel),
+        ),
+        ("gamma", f"{problem.gamma:g}"),
+    ]
+    return _named("Problem", rows)
+
+
+def _solution(solution: Any) -> str:
+    rows = [(name.replace("_", " "), _text(getattr(solution, name))) for name in _SOLUTION]
+    return _named("Solution", rows)
+
+
+def _curve(curve: Any) -> str:
+    title = f"{type(curve).__name__}: {len(curve)} points, {escape(repr(curve.problem))}"
+    if not len(curve):
+        return f"<p>{title}</p>"
+    shown = _spread(len(curve))
+    table = _table(_CURVE, ([getattr(curve[i], name) for name in _CURVE] for i in shown))
+    sketch = sparkline(curve.alpha, curve.excess_error)
+    return f"<p>{title}</p><div>{sketch}<br/><small>excess error against alpha</small></div>{table}"
+
+
+def _transitions(found: Any) -> str:
+    if not found:
+        return f"<p>{escape(str(found))}</p>"
+    names = ("readout", "kind", "alpha", "spinodals", "overlap_jump")
+    return _table(names, ([getattr(one, name) for name in names] for one in found))
+
+
+def _samples_needed(need: Any) -> str:
+    return f"<p>{escape(str(need))}</p>"
+
+
+def _run(run: Any) -> str:
+    trace = run.trace["excess_error"].mean("chain")
+    rows = [
+        ("learner", run.learner),
+        ("instance", f"d = {run.instance.d}, alpha = {run.instance.alpha:g}, seed = {run.instance.seed}"),
+        ("status", run.status),
+        ("excess error", _text(run.excess_error)),
+        ("matrix overlap centred", _text(run.matrix_overlap_centred)),
+        ("weight overlap", _text(run.weight_overlap)),
+    ]
+    sketch = sparkline(trace["draw"].to_numpy(), trace.to_numpy())
+    return f"{_named('Run', rows)}<div>{sketch}<br/><small>excess error along the run</small></div>"
+
+
+def _yardstick(results: Any) -> str:
+    names = (*_YARDSTICK, "equivalent_share", "note")
+    table = _table(names, ([row[name] for name in names] for row in results.rows))
+    return (
+        f"<p>{escape(repr(results.problem))}, d = {results.d}, {results.measure.replace('_', ' ')}</p>{table}"
+    )
+
+
+def _named(title: str, rows: Iterable[tuple[str, str]]) -> str:
+    cells = "".join(
+        f"<tr><th {_LEFT}>{escape(name)}</th><td {_LEFT}>{escape(value)}</td></tr>" for name, value in rows
+    )
+    return f"<p><b>{title}</b></p><table>{cells}</table>"
+
+
+def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    head = "".join(f"<th>{escape(name.replace('_', ' '))}</th>" for name in names)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(_text(value))}</td>" for value in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, (bool, np.bool_)):
+        return "yes" if value else "no"
+    if isinstance(value, (float, np.floating)):
+        return "–" if math.isnan(value) else f"{value:.5g}"
+    if isinstance(value, np.ndarray):
+        shown = [f"{item:.4g}" for item in value[: _MAX_ROWS // 2]]
+        return ", ".join(shown) + (f", … ({value.size} values)" if value.size > len(shown) else "")
+    if isinstance(value, tuple):
+        return " to ".join(_text(item) for item in value)
+    return str(value)
+
+
+def _law(law: Any) -> str:
+    return law.spec if isinstance(law.spec, str) else repr(law)
+
+
+def _spread(n: int) -> list[int]:
+    """Indices of a few points from first to last."""
+    return sorted({round(i) for i in np.linspace(0, n - 1, min(n, _MAX_ROWS))})
+
+
+# --- figures ---------------------------------------------------------------------------------------
+
+
+def _plot_curve(curve: Any, ax: Any, **options: Any) -> Any:
+    from .plotting import plot_error
+
+    return plot_error(ax, curve, **options)
+
+
+def _plot_run(run: Any, ax: Any, **options: Any) -> Any:
+    from .plotting_runs import plot_run
+
+    return plot_run(ax, run, **options)
+
+
+def _plot_yardstick(results: Any, ax: Any, **options: Any) -> Any:
+    from .plotting_runs import plot_yardstick
+
+    return plot_yardstick(ax, results, **options)
+
+
+_HTML: dict[str, Callable[..., str]] = {
+    "Problem": _problem,
+    "Solution": _solution,
+    "LearningCurve": _curve,
+    "TransitionList": _transitions,
+    "SamplesNeeded": _samples_needed,
+    "Run": _run,
+    "Yardstick": _yardstick,
+}
+_PLOT: dict[str, Callable[..., Any]] = {
+    "LearningCurve": _plot_curve,
+    "Run": _plot_run,
+    "Yardstick": _plot_yardstick,
+}
