@@ -57,7 +57,7 @@ def plot_phase_diagram(
     """
     from matplotlib import pyplot, rc_context
 
-    if quantity not in DIAGRAM_QUANTITIES:
+    if quantity not in DIAGRAM_QUANTITIES and not (quantity.endswith("_error") and quantity in data):
         raise ValueError(f"unknown quantity {quantity!r}; choose from {', '.join(DIAGRAM_QUANTITIES)}")
     first, second = data[quantity].dims
     with rc_context(_FONT):
@@ -122,7 +122,7 @@ def plot_overlap_profile(
 def _map(ax: Axes, data: Any, quantity: str, first: str, second: str, is_log: bool | None) -> tuple[str, str]:
     from matplotlib.colors import BoundaryNorm, LogNorm, Normalize
 
-    label, cmap = DIAGRAM_QUANTITIES[quantity]
+    label, cmap = DIAGRAM_QUANTITIES.get(quantity, (data[quantity].attrs.get("long_name"), "viridis_r"))
     z = data[quantity].values
     good = z[np.isfinite(z)]
     if good.size == 0:

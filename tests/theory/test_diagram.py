@@ -245,3 +245,19 @@ def test_fresh_workers_get_a_plan_without_functions_of_the_caller():
     own = RELU.replace(activation=lambda x: np.tanh(x) + 0.1 * x**2)
     plan = make_plan(own, ALPHA, [0.5, 0.7], None, None, None, "parameter", "main")
     assert plan.without_functions() is None
+
+
+def test_an_error_measure_and_a_noise_axis_of_another_channel():
+    problem = ww.Problem("relu", readouts="rademacher", channel="probit:0.1", gamma=0.3)
+    options = {"n_workers": 1, "has_lines": False, "error": "zero-one"}
+    data = ww.phase_diagram(problem, alpha=[0.5, 3.0], noise=[0.05, 0.2], **options)
+    for noise in (0.05, 0.2):
+        curve = ww.learning_curve(problem.replace(channel=f"probit:{noise}"), [0.5, 3.0], error="zero-one")
+        np.testing.assert_allclose(data["zero_one_error"].sel(noise=noise), curve.error, rtol=1e-8)
+    fixed = ww.phase_diagram(problem, alpha=3.0, gamma=[0.3, 1.7], noise=[0.05, 0.2], **options)
+    exact = ww.solve(problem.replace(channel="probit:0.2", gamma=1.7), 3.0, error="zero-one").error
+    assert float(fixed["zero_one_error"].sel(gamma=1.7, noise=0.2)) == pytest.approx(exact, rel=1e-8)
+    with pytest.raises(ValueError, match="no noise that could be an axis"):
+        ww.phase_diagram(problem.replace(channel="sign"), alpha=[0.5, 3.0], noise=[0.05, 0.2], n_workers=1)
+    with pytest.raises(ValueError, match="needs single labels"):
+        ww.phase_diagram(problem.replace(channel=0.1), alpha=[0.5, 3.0], gamma=[0.3, 1.7], error="zero-one")

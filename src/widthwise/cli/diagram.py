@@ -11,7 +11,17 @@ import typer
 
 from .output import as_csv, as_json, number, print_table, talk, write
 from .plan import TheoryOption
-from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
+from .predict import (
+    CsvOption,
+    ErrorOption,
+    JsonOption,
+    PlotOption,
+    check_error_option,
+    check_figure,
+    check_format,
+    save_figure,
+    use_no_screen,
+)
 from .problem_options import (
     ActivationOption,
     AlphaOption,
@@ -74,6 +84,7 @@ def diagram(
             "n_stable.",
         ),
     ] = "excess_error",
+    error: ErrorOption = None,
     theory: TheoryOption = "main",
     lines: Annotated[
         bool, typer.Option("--lines/--no-lines", help="Locate the transitions (the larger part of the work).")
@@ -100,6 +111,7 @@ def diagram(
     """
     from ..plotting_diagrams import DIAGRAM_QUANTITIES
     from ..theory.diagram import phase_diagram
+    from ..theory.solution import error_column
     from ..theory.solver import THEORIES
 
     check_format(json, csv)
@@ -126,6 +138,9 @@ def diagram(
         gamma_text=repr(float(axes["gamma"][0])),
         normalise=normalise,
     )
+    check_error_option(problem, error)
+    if error is not None and quantity == "excess_error":
+        quantity = error_column(error)
     varied = {name: values for name, values in axes.items() if values.size > 1}
     if len(varied) != 2:
         raise BadInput(
@@ -139,6 +154,7 @@ def diagram(
             problem,
             **varied,
             theory=theory,
+            error=error,
             has_lines=lines,
             n_workers=jobs or None,
             show_progress=True,
@@ -182,11 +198,15 @@ def _description(problem: Problem, data: Any) -> dict[str, Any]:
 
 def _records(data: Any) -> list[dict[str, Any]]:
     first, second = data["excess_error"].dims
+    # An error measure that was asked for comes on top.
+    measures = [
+        n for n in data if n.endswith("_error") and n not in IN_FILES and not n.startswith("refined_")
+    ]
     records = []
     for i, x in enumerate(data[first].values.tolist()):
         for j, y in enumerate(data[second].values.tolist()):
             record: dict[str, Any] = {first: x, second: y}
-            record |= {name: float(data[name].values[i, j]) for name in IN_FILES}
+            record |= {name: float(data[name].values[i, j]) for name in (*IN_FILES, *measures)}
             record["weight_overlap"] = data["weight_overlap"].values[i, j].tolist()
             record |= {name: str(data[name].values[i, j]) for name in ("branch", "status")}
             records.append(record)

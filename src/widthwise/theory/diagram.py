@@ -14,10 +14,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..problem import Problem
-from .diagram_dataset import dataset
+from .diagram_dataset import add_error, dataset
 from .diagram_plan import make_plan
 from .diagram_row import Row
 from .diagram_workers import count_workers, progress_bar, run
+from .errors import check_error
 
 __all__ = ["phase_diagram"]
 
@@ -36,6 +37,7 @@ def phase_diagram(
     refine: int = 2,
     n_workers: int | None = None,
     show_progress: bool = False,
+    error: str | None = None,
 ) -> Any:
     """The equilibrium over two of α, γ, noise and a parameter of your own, as an xarray Dataset.
 
@@ -46,7 +48,7 @@ def phase_diagram(
     alpha : array, or a number
         Samples per squared dimension. As a number it is held fixed, and two others are varied.
     gamma, noise : array, optional
-        Hidden units per input k/d; variance of Gaussian label noise.
+        Hidden units per input k/d; variance of the label noise (of the channel's own kind).
     parameter : callable, optional
         Gives the problem at each of ``values``, for anything else, e.g.
         ``lambda p: problem.replace(weights=ww.weights.SparseGaussian(p))``, with ``name`` as its
@@ -59,6 +61,8 @@ def phase_diagram(
         Worker processes; by default one for each core. 1 works in this process.
     show_progress : bool
         A progress bar on stderr.
+    error : str, optional
+        An error measure to be added, e.g. "zero-one" as ``zero_one_error``; see :func:`solve`.
 
     Returns
     -------
@@ -79,6 +83,8 @@ def phase_diagram(
     plan = make_plan(
         problem, alpha, gamma, noise, parameter, values, name, theory, has_lines=has_lines, refine=refine
     )
+    if error is not None:
+        check_error(plan.rows[0][0], error)
     n_workers = count_workers(n_workers, len(plan.rows))
     rows: dict[int, Row] = {}
     is_complete = True
@@ -90,4 +96,5 @@ def phase_diagram(
                     advance()
         except KeyboardInterrupt:
             is_complete = False
-    return dataset(plan, rows, is_complete)
+    data = dataset(plan, rows, is_complete)
+    return data if error is None else add_error(plan, data, error)

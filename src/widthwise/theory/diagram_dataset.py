@@ -10,9 +10,11 @@ import numpy as np
 from .diagram_lines import keyed
 from .diagram_plan import Plan
 from .diagram_row import COUNTS, FLAGS, NUMBERS, Row, sizes_of
+from .errors import error_at
+from .solution import error_column
 from .transitions import Transition
 
-__all__ = ["dataset"]
+__all__ = ["add_error", "dataset"]
 
 _NOT_DONE = "not computed"
 _LINE_FIELDS = ("transition_alpha", "spinodal_low", "spinodal_high", "overlap_jump", "error_jump")
@@ -153,4 +155,27 @@ def _refined(plan: Plan, rows: dict[int, Row], n_sizes: int) -> dict[str, Any]:
         overlap[at : at + n, :m] = table.overlap
         at += n
     data["refined_weight_overlap"] = (("refined", "size"), overlap)
+    return data
+
+
+def add_error(plan: Plan, data: Any, name: str) -> Any:
+    """The dataset with an error measure of the equilibrium, on the grid and beside lines."""
+    column, label = error_column(name), f"{name} error of the optimum"
+    first, second = data["excess_error"].dims
+
+    def values(x: np.ndarray, y: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+        places = ({first: float(a), second: float(b)} for a, b in zip(x, y, strict=True))
+        keys = [tuple((axis, v) for axis, v in place.items() if axis != "alpha") for place in places]
+        problems = {key: plan.make(dict(key)) for key in set(keys)}
+        return np.array(
+            [float(error_at(problems[key], gap, name)) for key, gap in zip(keys, gaps, strict=True)]
+        )
+
+    x, y = (grid.ravel() for grid in np.meshgrid(data[first], data[second], indexing="ij"))
+    gaps = data["excess_error"].values
+    data[column] = ((first, second), values(x, y, gaps.ravel()).reshape(gaps.shape), {"long_name": label})
+    if "refined_excess_error" in data:
+        x, y = (data[f"refined_{axis}"].values for axis in (first, second))
+        beside = values(x, y, data["refined_excess_error"].values)
+        data[f"refined_{column}"] = ("refined", beside, {"long_name": f"{label}, beside lines"})
     return data

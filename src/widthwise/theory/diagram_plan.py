@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..ingredients.channels import Channel
 from ..problem import Problem
 from .solver import THEORIES
 
@@ -35,11 +37,11 @@ class Plan:
     def make(self, at: dict[str, float]) -> Problem:
         """The problem at a point of the axes other than α."""
         made = self.problem if self.parameter is None else self.parameter(at[self.name])
-        changes: dict[str, float] = {}
+        changes: dict[str, Any] = {}
         if "gamma" in at:
             changes["gamma"] = at["gamma"]
         if "noise" in at:
-            changes["channel"] = at["noise"]
+            changes["channel"] = _with_noise(made.channel, at["noise"])
         return made.replace(**changes) if changes else made
 
     def without_functions(self) -> Plan | None:
@@ -48,6 +50,15 @@ class Plan:
         if needs_parameter or any(p.activation.spec is None for row in self.rows for p in row):
             return None
         return replace(self, parameter=None)
+
+
+def _with_noise(channel: Channel, noise: float) -> Channel:
+    """The channel with another variance of its noise."""
+    if "noise" not in {part.name for part in fields(channel)}:  # type: ignore[arg-type]
+        raise ValueError(
+            f"{channel!r} has no noise that could be an axis; use parameter= and values= instead"
+        )
+    return replace(channel, noise=noise)  # type: ignore[type-var]
 
 
 def make_plan(
