@@ -1,15 +1,18 @@
 """GAMP-RIE against a plain NumPy version in double precision: same iteration, same number of steps.
 
 The plain version finds the resolvent of each eigenvalue by a scalar root search, integrates the mmse with
-``scipy.integrate.quad`` (default tolerances) over the density found in the same way, and forms its two
-products in float64. Times are of the processor, on one thread (set ``OPENBLAS_NUM_THREADS=1``), so that
-other work on the machine does not count.
+``scipy.integrate.quad`` (default tolerances) over the density found in the same way, averages over continuous
+readouts in bins, as the paper does, and forms its two products in float64. A plain version that knows the
+closed form of the average over Gaussian readouts (the Faddeeva function) is timed as well. Times are of the
+processor, on one thread (set ``OPENBLAS_NUM_THREADS=1``), so that other work on the machine counts little.
 
-``python benchmarks/bench_gamp_rie.py large`` adds d = 1000, alpha = 0.5 (n = 500 000) from a memory-mapped
-file of 2 GB.
+``python benchmarks/bench_gamp_rie.py large`` adds d = 1000, alpha = 0.5 (n = 500 000, 2 GB of single
+precision): from a memory-mapped file under a limit of 2 GB (``RLIMIT_DATA``, which counts private memory and
+not the pages of the file), and ``large-array`` from memory under a limit of 8 GB.
 """
 
 import math
+import resource
 import sys
 import tempfile
 import time
@@ -121,7 +124,9 @@ def compare(readouts: str, bins: int = 0) -> None:
     x64 = np.ascontiguousarray(x.T, dtype=float)
     slow, matrix = timed(lambda: Plain(readouts, 0.5, bins).run(x64, y, mu1, mu2, N_STEPS))
     apart = np.linalg.norm(matrix - state.matrix) / np.linalg.norm(matrix)
-    name = f"{readouts} in {bins} bins" if bins else readouts
+    name = readouts
+    if readouts == "gaussian":
+        name += f" (plain: {bins} bins)" if bins else " (plain: closed form of the average)"
     print(
         f"{name}, d=150, alpha=1, {N_STEPS} steps: {fast:.3f} s, plain {slow:.2f} s, "
         f"ratio {slow / fast:.1f}; matrices {apart:.1e} apart",
@@ -130,7 +135,10 @@ def compare(readouts: str, bins: int = 0) -> None:
 
 
 def product_rate(d: int = 400, alpha: float = 0.5) -> None:
-    """Both products of a step, counted as 4nd² operations, against one product of the same precision."""
+    """Both products of a step against one general product of the same precision and shape.
+
+    Each does n d² of the 2 n d² operations of a general one; the rate is that of operations done.
+    """
     n = round(alpha * d**2)
     rng = np.random.default_rng(0)
     x = rng.standard_normal((n, d), dtype=np.float32)
@@ -139,45 +147,66 @@ def product_rate(d: int = 400, alpha: float = 0.5) -> None:
     blocks = SampleBlocks(x)
     blocks.covariance  # noqa: B018  known before the first step
     q32 = q.astype(np.float32)
-    gemm = 2 * n * d**2 / min(timed(lambda: x @ q32)[0] for _ in range(5))
-    forms = 2 * n * d**2 / min(timed(lambda: blocks.forms(q, r[:d]))[0] for _ in range(5))
-    sums = 2 * n * d**2 / min(timed(lambda: blocks.weighted_sums(r))[0] for _ in range(5))
-    both = 2 / (1 / forms + 1 / sums)
+    gemm = min(timed(lambda: x @ q32)[0] for _ in range(5))
+    forms = min(timed(lambda: blocks.forms(q, r[:d]))[0] for _ in range(5))
+    sums = min(timed(lambda: blocks.weighted_sums(r))[0] for _ in range(5))
     print(
-        f"d={d}: matrix product {gemm / 1e9:.0f} GFlop/s; quadratic forms {forms / gemm:.0%}, weighted sums "
-        f"{sums / gemm:.0%} (symmetric: half the operations), both {both / gemm:.0%}",
+        f"d={d}: matrix product {2 * n * d**2 / gemm / 1e9:.0f} GFlop/s; a step's two products take "
+        f"{(forms + sums) / (2 * gemm):.0%} of the time of two such; rate of operations done "
+        f"{0.5 * gemm / forms:.0%} (quadratic forms), {0.5 * gemm / sums:.0%} (weighted sums), "
+        f"{gemm / (forms + sums):.0%} (both)",
         flush=True,
     )
 
 
-def large(d: int = 1000, alpha: float = 0.5) -> None:
-    """n = 500 000 samples from a file; anonymous memory is what the file's pages do not count in."""
+def large(is_mapped: bool, d: int = 1000, alpha: float = 0.5) -> None:
+    """Under a limit on private memory: what is above it is refused by the system."""
+    limit = (2 if is_mapped else 8) * 2**30
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
     problem = ww.Problem("relu", channel=0.1, gamma=0.5)
     n, k = round(alpha * d**2), d // 2
     rng = np.random.default_rng(0)
     w = rng.standard_normal((k, d)).astype(np.float32)
     y = np.empty(n)
     with tempfile.TemporaryDirectory() as folder:
-        x = np.memmap(Path(folder) / "x", dtype=np.float32, mode="w+", shape=(n, d))
+        if is_mapped:
+            x = np.memmap(Path(folder) / "x", dtype=np.float32, mode="w+", shape=(n, d))
+        else:
+            x = np.empty((n, d), dtype=np.float32)
         for start in range(0, n, 10_000):
             part = rng.standard_normal((min(10_000, n - start), d), dtype=np.float32)
             x[start : start + 10_000] = part
             y[start : start + 10_000] = np.maximum(part @ w.T / math.sqrt(d), 0).sum(axis=1) / math.sqrt(k)
         y += math.sqrt(0.1) * rng.standard_normal(n)
-        x.flush()
-        begin = time.perf_counter()
-        state = iterate(Design(SampleBlocks(x)), y, EmpiricalShrinkage(), GaussianOutput(), linear_power=None)
-        seconds = time.perf_counter() - begin
-    limit = ww.solve(problem, alpha, branch="universal").excess_error
+        peaks = []
+
+        def observe(state):
+            peaks.append(private_memory())
+            print(f"  step {state.n_steps}: {peaks[-1]:.2f} GB", file=sys.stderr, flush=True)
+            return {}
+
+        wall, processor = time.perf_counter(), time.process_time()
+        state = iterate(
+            Design(SampleBlocks(x)),
+            y,
+            EmpiricalShrinkage(),
+            GaussianOutput(),
+            linear_power=None,
+            callback=observe,
+        )
+        wall, processor = time.perf_counter() - wall, time.process_time() - processor
+    limit_error = ww.solve(problem, alpha, branch="universal").excess_error
     print(
-        f"d={d} n={n}: {seconds:.0f} s, {state.n_steps} steps, {state.status}; estimated test error "
-        f"{state.residual_variance:.5f}, universal branch {0.1 + limit:.5f}; "
-        f"anonymous memory {anonymous_memory():.2f} GB",
+        f"d={d} n={n} {'memory-mapped' if is_mapped else 'in memory'}, limit {limit / 2**30:.0f} GiB: "
+        f"{wall:.0f} s ({processor:.0f} s of the processor), {state.n_steps} steps, {state.status}; "
+        f"estimated test error {state.residual_variance:.5f}, universal branch {0.1 + limit_error:.5f}; "
+        f"private memory {max(peaks):.2f} GB",
         flush=True,
     )
 
 
-def anonymous_memory() -> float:
+def private_memory() -> float:
+    """GB of resident memory that is no file's."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("RssAnon"):
             return int(line.split()[1]) / 1e6
@@ -192,12 +221,13 @@ def timed(function):
 
 def main() -> None:
     compare("homogeneous")
-    compare("gaussian")
     compare("gaussian", bins=20)
+    compare("gaussian")
     product_rate()
-    if "large" in sys.argv[1:]:
-        large()
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] in (["large"], ["large-array"]):
+        large(is_mapped=sys.argv[1] == "large")
+    else:
+        main()

@@ -56,6 +56,30 @@ def test_it_learns_and_knows_how_well(options):
     assert 0.4 < np.mean(ratios) < 1.6
 
 
+@pytest.mark.parametrize("inputs", ["gaussian", "student"])
+@pytest.mark.parametrize("solver", ["auto", "lmmse"])
+def test_intervals_cover_what_they_say(inputs, solver):
+    """95 % intervals for the signal and for fresh targets, over four fits and 2000 fresh points of each."""
+    signals, targets = [], []
+    for seed in range(4):
+        if inputs == "gaussian":
+            x, y, signal = sample(seed, n=4000)
+        else:
+            rng = np.random.default_rng(seed)
+            x = rng.standard_t(6, (4000, 15))
+            a = rng.standard_normal((15, 8)) / 4
+            signal = x @ rng.standard_normal(15) / 4 + (x @ a) ** 2 @ rng.choice([-0.5, 0.5], 8)
+            y = signal + np.sqrt(0.3) * rng.standard_normal(4000)
+        est = GampRieRegressor(solver=solver).fit(x[:2000], y[:2000])
+        error = np.abs(est.predict(x[2000:]) - signal[2000:])
+        signals.append(np.mean(error < 1.96 * est.predict_std(x[2000:])))
+        error = np.abs(est.predict(x[2000:]) - y[2000:])
+        targets.append(np.mean(error < 1.96 * est.predict_std(x[2000:], with_noise=True)))
+    # Points of one fit share its errors: single fits came out between 0.94 and 0.985 for the signal.
+    assert 0.93 < np.mean(signals) < 0.985
+    assert 0.935 < np.mean(targets) < 0.965
+
+
 def test_attributes_say_what_predict_does():
     x, y, _ = sample(1, n=800)
     est = GampRieRegressor().fit(x, y)
@@ -95,6 +119,25 @@ def test_other_arrays_give_the_same(kind, tmp_path):
     rtol = 1e-3 if kind == "float32" else 1e-8
     np.testing.assert_allclose(est.predict(given), reference.predict(x), atol=rtol * y.std())
     np.testing.assert_allclose(est.predict_std(given), reference.predict_std(x), rtol=10 * rtol)
+
+
+def test_a_memmap_is_never_in_memory_as_a_whole(tmp_path):
+    import tracemalloc
+
+    n, d = 60_000, 120
+    rng = np.random.default_rng(0)
+    x = np.memmap(tmp_path / "x", dtype=np.float32, mode="w+", shape=(n, d))
+    x[:] = rng.standard_normal((n, d), dtype=np.float32)
+    y = x[:, 0] * x[:, 1] + rng.standard_normal(n)
+    tracemalloc.start()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # two steps do not converge
+        est = GampRieRegressor(max_iter=2).fit(x, y)
+    est.predict(x), est.predict_std(x)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # Vectors of n numbers (0.5 MB each) and matrices of d², beside 29 MB of inputs.
+    assert peak < 0.5 * x.nbytes
 
 
 def test_constant_and_repeated_columns_change_nothing():
