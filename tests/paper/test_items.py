@@ -205,3 +205,41 @@ def test_classification_is_ordered():
             assert np.all(best <= part.where(line="universal").column("zero_one_error") + 1e-9)
             errors.append(best[-1])
         assert 0 < errors[0] < errors[1] < errors[2] < 0.5
+
+
+# --- hardness ------------------------------------------------------------------------------------
+
+
+def test_chi_squares_of_the_paper_come_out_of_its_published_times():
+    from widthwise.paper.hardness_hmc import published_chi_squares
+
+    rows = published_chi_squares()
+    assert len(rows) == 18 and all(row["verdict"] == "agrees" for row in rows)
+
+
+def test_times_are_read_off_runs_and_never_crossing_is_censored():
+    from widthwise.paper.hardness_runs import crossings_of, fit_rows
+
+    rng = np.random.default_rng(5)
+    rows = Table()
+    for d in (20, 30, 40, 50):
+        for seed in range(6):
+            for batch, factor in ((100, 1.0), (50, 3.0)):
+                time = factor * np.exp(0.06 * d + 3 + 0.1 * rng.standard_normal())
+                crossed = float(time) if time < 400 else np.nan
+                shared = {"series": "uniform", "d": d, "seed": seed, "iterations": 400, "batch_size": batch}
+                rows.append(shared | {"time_1": crossed, "time_2": np.nan})
+    crossings = crossings_of(rows, {"uniform": (0.008, 0.012)})
+    first = [one for one in crossings if one.threshold == 0.008]
+    assert {one.batch_size for one in first} == {100} and any(one.is_censored for one in first)
+    fits = fit_rows(crossings, n_bootstrap=40)
+    assert {row["threshold"] for row in fits} == {0.008}  # nothing crossed the other one
+    (exponential,) = fits.where(law="exponential")
+    assert exponential["low"] < 0.06 < exponential["high"] and exponential["preferred"] > 0.5
+
+
+def test_where_the_authors_runs_end():
+    rows = published_against_theory("hardness-hmc")
+    settled = [row for row in rows if 120 <= row["d"] <= 180]
+    relative = np.array([row["difference"] for row in settled])
+    assert len(rows) == 32 and np.all(relative < -0.006) and np.all(relative > -0.011)

@@ -22,7 +22,15 @@ from .store import Store
 from .survival import LAWS, TimeFit, Times, bootstrap, chi_square, fit_times
 from .task import Task
 
-__all__ = ["Crossing", "HardnessRow", "HardnessStudy", "analyse", "batch_sizes", "crossing_time"]
+__all__ = [
+    "Crossing",
+    "HardnessRow",
+    "HardnessStudy",
+    "analyse",
+    "batch_sizes",
+    "crossing_time",
+    "with_best_batch",
+]
 
 _SETTINGS = {
     # As in the paper: 10 leapfrog steps, a step size that adapts from 0.01.
@@ -144,7 +152,7 @@ class HardnessStudy:
             result = store.read(task)
             if result.status == "done":
                 found += [self._crossing(result.trace, task, level, label) for level in self.thresholds]
-        return _with_best_batch(found)
+        return with_best_batch(found)
 
     def _crossing(self, trace: dict[str, Any], task: Task, threshold: float, label: str) -> Crossing:
         name = "matrix_overlap_centred" if self.learner == "hmc" else "excess_error"
@@ -169,7 +177,7 @@ def _noise(problem: Problem, alpha: float) -> float:
     return universal.bayes_error - universal.excess_error
 
 
-def _with_best_batch(crossings: Iterable[Crossing]) -> list[Crossing]:
+def with_best_batch(crossings: Iterable[Crossing]) -> list[Crossing]:
     """At each (threshold, d) the batch size of least mean time; what did not cross counts with its length."""
     groups: dict[Any, dict[Any, list[Crossing]]] = {}
     for one in crossings:

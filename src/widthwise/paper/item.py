@@ -17,6 +17,7 @@ from .table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..experiments.result import Result
     from ..experiments.task import Task
 
 __all__ = ["Item", "Tables"]
@@ -56,7 +57,10 @@ class Item:
     """The theory line that a run is compared with, of (series, learner, start)."""
     quantities: tuple[str, ...] = ("excess_error",)
     """What is compared with the theory."""
-    has_traces: bool = False
+    traced: Callable[[Task], tuple[str, ...]] = lambda task: ()
+    """Observables of a run that are kept along it, for items that show dynamics."""
+    observe: Callable[[Result], dict[str, Any]] = lambda result: {}
+    """Further columns of the row of a run."""
     compare: Callable[[Tables], Table] | None = None
     """A comparison of its own, where the common one does not fit."""
     remarks: Callable[[Tables], list[str]] = lambda tables: []

@@ -200,6 +200,6 @@ ITEM = Item(
     tasks=tasks,
     draw=draw,
     compare=compared,
-    has_traces=True,
+    traced=lambda task: ("excess_error", "overlap_power"),
     remarks=remarks,
 )

@@ -17,6 +17,8 @@ NAMES = {
     "hermite": "Hermite coefficients (Table 1)",
     "ansatz": "factorised ansatz against the main theory (Figures 5 and 6)",
     "gamp-rie": "GAMP-RIE with ReLU and ELU, and chains out of equilibrium (Figure 7)",
+    "hardness-adam": "time that Adam needs to leave the universal branch (Figures 8 to 10, Table 2)",
+    "hardness-hmc": "time that HMC needs to leave the universal branch (Figures 11 and 12, Table 3)",
     "hmc-sigma3": "HMC on sigma3, Gaussian and uniform weights (beyond the paper)",
     "phase-diagram": "phases over width and data (beyond the paper)",
     "classification": "classification with and without noise (beyond the paper)",

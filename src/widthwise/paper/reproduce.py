@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["Outcome", "load", "reproduce", "tasks_of"]
 
 _TABLES = ("theory", "measured", "traces", "comparison")
-_TRACED = ("excess_error", "matrix_overlap_centred", "overlap_power")
 
 
 @dataclass
@@ -54,7 +53,7 @@ class Outcome:
     @property
     def verdicts(self) -> dict[str, int]:
         """How many measurements agree, are close, or differ."""
-        found = [row["verdict"] for row in self.tables.comparison]
+        found = [row["verdict"] for row in self.tables.comparison if "verdict" in row]
         return {name: found.count(name) for name in dict.fromkeys(found)}
 
     def __str__(self) -> str:
@@ -113,9 +112,10 @@ def reproduce(
         outcome.seconds["this call"] = time.perf_counter() - start
         kept = Store(store)
         results = [(series, kept.read(task)) for series, task in wanted]
-        tables.measured = Table(row_of(series, result) for series, result in results)
-        if item.has_traces:
-            tables.traces = Table(row for s, result in results for row in trace_rows(s, result, _TRACED))
+        tables.measured = Table(row_of(series, result) | item.observe(result) for series, result in results)
+        tables.traces = Table(
+            row for series, result in results for row in trace_rows(series, result, item.traced(result.task))
+        )
         outcome.n_runs = len(results)
         outcome.n_failed = sum(result.status == "failed" for _, result in results)
         outcome.seconds["runs"] = float(sum(result.timings.get("seconds", 0.0) for _, result in results))

@@ -62,7 +62,7 @@ def row_of(series: str, result: Result) -> dict[str, Any]:
 
 def trace_rows(series: str, result: Result, names: tuple[str, ...], n_rows: int = 101) -> Table:
     """Observables along the first chain of a run, at most ``n_rows`` of them."""
-    if result.status == "failed":
+    if result.status == "failed" or not names:
         return Table()
     iterations = result.trace["draw"][1]
     pick = np.unique(np.linspace(0, iterations.size - 1, min(n_rows, iterations.size)).astype(int))

@@ -167,6 +167,40 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         "laptop": {"n_points": 50},
         "paper": {"n_points": 120},
     },
+    "hardness-adam": {
+        "smoke": {
+            "iterations": {"adam": 500},
+            "more": {"d": (16, 24), "n_batches": 1, "record_every": 10},
+            "n_seeds": 2,
+        },
+        "laptop": {
+            "iterations": {"adam": 3000},
+            "more": {"d": (20, 30, 40, 50), "n_batches": 2, "record_every": 10},
+            "n_seeds": 3,
+        },
+        "paper": {
+            "iterations": {"adam": 20000},
+            "more": {"d": (60, 80, 100, 120, 140, 160, 180, 200), "n_batches": None, "record_every": 1},
+            "n_seeds": 10,
+        },
+    },
+    "hardness-hmc": {
+        "smoke": {
+            "iterations": {"hmc": 100},
+            "more": {"d": (20, 28), "record_every": 2},
+            "n_seeds": 2,
+        },
+        "laptop": {
+            "iterations": {"hmc": 400},
+            "more": {"d": (40, 60, 80), "record_every": 4},
+            "n_seeds": 4,
+        },
+        "paper": {
+            "iterations": {"hmc": 4000},
+            "more": {"d": (60, 80, 100, 120, 140, 160, 180, 200, 220, 240), "record_every": 1},
+            "n_seeds": 10,
+        },
+    },
     "hermite": {scale: {} for scale in SCALES},
     "numbers": {scale: {} for scale in SCALES},
 }

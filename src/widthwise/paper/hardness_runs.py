@@ -1,0 +1,166 @@
+"""What the two items on hardness share: times of runs, fits of two laws, and their figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..problem import Problem
+from . import style
+from .scales import Settings
+from .table import Table
+
+if TYPE_CHECKING:
+    from ..experiments.hardness import Crossing, HardnessStudy
+    from ..experiments.result import Result
+    from ..experiments.task import Task
+
+__all__ = [
+    "COLORS",
+    "chosen_tasks",
+    "crossings_of",
+    "draw_times",
+    "draw_trajectories",
+    "fit_rows",
+    "times_of",
+]
+
+COLORS = ("#0072B2", "#009E73", "#D55E00")
+_MARKERS = ("o", "s", "^")
+_D_COLORS = "viridis"
+
+
+def chosen_tasks(studies: Mapping[str, HardnessStudy], settings: Settings) -> list[tuple[str, Task]]:
+    """The runs of all studies; of the batch sizes, the ``n_batches`` largest (all if None)."""
+    chosen = []
+    n_batches = settings.more.get("n_batches")
+    for series, study in studies.items():
+        for task in study.tasks():
+            n = round(task.alpha * task.d**2)
+            batch = task.settings.get("batch_size")
+            if batch is None or n_batches is None or batch >= n >> (1 + n_batches):
+                chosen.append((series, task))
+    return chosen
+
+
+def times_of(result: Result, thresholds: Sequence[float], *, is_above: bool) -> dict[str, Any]:
+    """Columns ``time_1`` ... of a run: iterations until each threshold was crossed, NaN if never."""
+    from ..experiments.hardness import crossing_time
+
+    if result.status == "failed":
+        return {}
+    task = result.task
+    row: dict[str, Any] = {"batch_size": task.settings.get("batch_size", "")}
+    name, window = ("matrix_overlap_centred", 1) if is_above else ("excess_error", 10)
+    values = result.trace[name][1].mean(axis=0)
+    # Adam's threshold is for the test loss, noise included
+    values = values if is_above else values + _noise(task.problem)
+    steps = result.trace["draw"][1]
+    window = max(1, window // int(task.settings.get("record_every", 1)))
+    for i, level in enumerate(thresholds, 1):
+        row[f"time_{i}"] = crossing_time(steps, values, level, is_above=is_above, window=window)
+    if is_above:
+        row["final_overlap"] = float(values[-max(1, values.size // 10) :].mean())
+    return row
+
+
+def _noise(problem: Problem) -> float:
+    channel: Any = problem.channel
+    return float(channel.noise)
+
+
+def crossings_of(measured: Table, thresholds: Mapping[str, Sequence[float]]) -> list[Crossing]:
+    """Times by run, with the batch size that is fastest at each d; those that never crossed are censored."""
+    from ..experiments.hardness import Crossing, with_best_batch
+
+    found: list[Crossing] = []
+    for (series,), group in measured.groups("series"):
+        one: list[Crossing] = []
+        for row in group:
+            for i, level in enumerate(thresholds[series], 1):
+                time = row.get(f"time_{i}", math.nan)
+                is_censored = not math.isfinite(time)
+                end = float(row["iterations"]) if is_censored else float(time)
+                batch = row.get("batch_size") or None
+                one.append(Crossing(series, level, row["d"], row["seed"], end, is_censored, batch))
+        found += with_best_batch(one)
+    return found
+
+
+def fit_rows(crossings: Sequence[Crossing], n_bootstrap: int = 200) -> Table:
+    """Both laws for each threshold that enough runs crossed."""
+    from ..experiments.hardness import analyse
+
+    rows = Table()
+    for key in dict.fromkeys((one.readouts, one.threshold) for one in crossings):
+        chosen = [one for one in crossings if (one.readouts, one.threshold) == key]
+        try:
+            rows += [row.to_dict() for row in analyse(chosen, n_bootstrap=n_bootstrap)]
+        except ValueError:  # too few runs crossed
+            continue
+    return rows
+
+
+def draw_times(axes, crossings: Sequence[Crossing], fits: Table, names: Mapping[str, str]) -> None:
+    """Times in a semilog panel and, if there is room, a log-log one; a row of axes for each readout law.
+
+    Open markers: some runs never crossed, and count with their length.
+    """
+    for row, (series, name) in zip(axes, names.items(), strict=True):
+        mine = [one for one in crossings if one.readouts == series]
+        levels = sorted({one.threshold for one in mine})
+        sizes = sorted({one.d for one in mine})
+        for ax, law, formula in zip(
+            row, ("exponential", "power"), ("$e^{ad + b}$", "$a\\,d^b$"), strict=False
+        ):
+            for level, color, marker in zip(levels, COLORS, _MARKERS, strict=False):
+                _draw_level(ax, [one for one in mine if one.threshold == level], color, marker)
+                _draw_fit(ax, fits.where(readouts=series, threshold=level, law=law), sizes, color)
+            ax.set(yscale="log", xlabel="$d$", title=f"{name}: {formula}")
+            if law == "power":
+                ax.set_xscale("log")
+                ax.minorticks_off()
+                ax.set_xticks(sizes, [str(d) for d in sizes])
+        row[0].set_ylabel("time $t^*(d)$")
+        row[0].legend(frameon=False, handlelength=1.2, title="threshold", title_fontsize=6.8)
+
+
+def _draw_level(ax, chosen: Sequence[Crossing], color: Any, marker: str) -> None:
+    label = f"{chosen[0].threshold:.3f}"
+    for d in sorted({one.d for one in chosen}):
+        group = [one for one in chosen if one.d == d]
+        times = np.array([one.time for one in group])
+        face = "white" if any(one.is_censored for one in group) else color
+        error = times.std(ddof=1) / math.sqrt(times.size) if times.size > 1 else 0.0
+        shown = {"color": color, "marker": marker, "ms": 4, "mfc": face, "ls": "none", "elinewidth": 0.8}
+        ax.errorbar(d, times.mean(), error, label=label, **shown)
+        label = "_nolegend_"
+
+
+def _draw_fit(ax, fits: Table, sizes: Sequence[int], color: Any) -> None:
+    from ..experiments.survival import law_value
+
+    if not fits:
+        return
+    d = np.linspace(sizes[0], sizes[-1], 100)
+    row = fits[0]
+    ax.plot(d, law_value(row["law"], row["a"], row["b"], d), color=color, lw=1.1, ls=(0, (4, 1.6)))
+
+
+def draw_trajectories(ax, traces: Table, quantity: str) -> None:
+    """Mean over instances of an observable along runs, one standard deviation shaded, a colour a d."""
+    from matplotlib import colormaps
+
+    sizes = sorted(set(traces.column("d")))
+    for i, d in enumerate(sizes):
+        color = colormaps[_D_COLORS](0.9 * i / max(len(sizes) - 1, 1))
+        runs = [run for _, run in traces.where(d=int(d)).groups("seed")]
+        steps = runs[0].column("iteration")
+        values = np.array([run.column(quantity) for run in runs if len(run) == len(runs[0])])
+        mean, spread = values.mean(axis=0), values.std(axis=0)
+        ax.plot(steps, mean, color=color, lw=1.2, label=f"$d = {int(d)}$")
+        ax.fill_between(steps, mean - spread, mean + spread, color=color, alpha=0.2, linewidth=0)
+    style.tidy(ax)
