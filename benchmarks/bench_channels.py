@@ -17,6 +17,9 @@ CHANNELS = (
     "student-t:0.1,5",
     "poisson:3",
     "nonlinear:tanh(2*x),0.1",
+    "nonlinear:max(x,0),0.1",
+    "nonlinear:abs(x),0.1",
+    "nonlinear:x**2,0.1",
 )
 ALPHAS = np.linspace(0.1, 8.0, 100)
 

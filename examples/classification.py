@@ -5,7 +5,6 @@ equilibrium, dotted ones the error of a learner that knows the teacher. Writes c
 """
 
 import csv
-import math
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ import numpy as np
 import widthwise as ww
 from widthwise.theory.errors import channel_error
 
-ACTIVATIONS = ("relu", "tanh(2*x)")
+TITLES = {"relu": "ReLU", "tanh(2*x)": "tanh(2x)"}
 CHANNELS = {"sign": "no noise", "probit:0.02": "noise 0.02", "probit:0.1": "noise 0.1"}
 ALPHAS = np.linspace(0.05, 10, 100)
 BRANCHES = ("equilibrium", "universal")
@@ -29,14 +28,14 @@ def main(folder: Path = Path("demo")) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     figure, axes = plt.subplots(1, 2, figsize=(8.6, 3.7), sharey=True, layout="constrained")
     rows = []
-    for ax, activation in zip(axes, ACTIVATIONS, strict=True):
+    for ax, activation in zip(axes, TITLES, strict=True):
         for color, (channel, label) in zip(COLORS, CHANNELS.items(), strict=True):
             problem = ww.Problem(activation, readouts="rademacher", channel=channel)
             changes = ww.transitions(problem, alpha_max=ALPHAS[-1])
             sides = [change.alpha * (1 + side) for change in changes for side in (-1e-6, 1e-6)]
             alphas = np.sort(np.concatenate([ALPHAS, sides]))
-            curve, universal = (ww.learning_curve(problem, alphas, branch) for branch in BRANCHES)
-            errors, others = ww.error(curve, "zero-one"), ww.error(universal, "zero-one")
+            curve, universal = (ww.learning_curve(problem, alphas, b, error="zero-one") for b in BRANCHES)
+            errors, others = curve.error, universal.error
             floor = channel_error(problem.channel, 1e-14, problem.output_power, "zero-one")
             ax.plot(alphas, errors, color=color, label=label)
             ax.plot(alphas, np.where(others > errors * (1 + 1e-9), others, np.nan), "--", color=color, lw=1)
@@ -48,13 +47,19 @@ def main(folder: Path = Path("demo")) -> None:
                 [activation, channel, f"{a:.8g}", s.branch, f"{e:.8g}", f"{u:.8g}", f"{s.excess_error:.8g}"]
                 for a, s, e, u in zip(alphas, curve, errors, others, strict=True)
             ]
-        ax.set_title(activation)
+        ax.set_title(TITLES[activation])
+        ax.spines[["top", "right"]].set_visible(False)
         ax.set_xlabel(r"samples per squared dimension, $\alpha = n/d^2$")
         ax.set_xlim(0, ALPHAS[-1])
     axes[0].set_ylabel("share of wrong labels")
-    axes[0].set_ylim(0, 0.05 * math.ceil(24 * max(float(row[4]) for row in rows)))
+    axes[0].set_ylim(0, 0.3)
+    styles = {"optimum": "-", "universal branch": "--", "teacher known": ":", "transition": "o"}
+    handles = [
+        axes[1].plot([], [], style, color="0.4", ms=4, label=word)[0] for word, style in styles.items()
+    ]
+    axes[1].legend(handles=handles, frameon=False, loc="upper right")
     axes[0].legend(frameon=False, loc="upper right", title=r"$y = \mathrm{sign}(\lambda + \mathrm{noise})$")
-    figure.savefig(folder / "classification.png", dpi=160)
+    figure.savefig(folder / "classification.png", dpi=130)
     with (folder / "classification.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(
