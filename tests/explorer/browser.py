@@ -65,19 +65,20 @@ def _own_build() -> str | None:
 
 
 class opened:
-    """A tab with the explorer in it, of its own browser profile."""
+    """A tab with the explorer in it, as a visitor sees it who comes for the first time."""
 
-    def __init__(self, chromium, address, query="", **options):
-        self.context = chromium.new_context(viewport={"width": 1280, "height": 1000}, **options)
-        self.address, self.query = address, query
+    def __init__(self, context, address, query="", *, size=(1280, 1000), scheme="light"):
+        self.context, self.address, self.query = context, address, query
+        self.size, self.scheme = size, scheme
         self.complaints = []
 
     def __enter__(self):
-        page = self.context.new_page()
+        self.page = page = self.context.new_page()
         page.set_default_timeout(LONG)
+        page.set_viewport_size({"width": self.size[0], "height": self.size[1]})
+        page.emulate_media(color_scheme=self.scheme)
         page.on("console", self._note)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.complaints = self.complaints
         page.goto(self.address + self.query)
         wait_for_curve(page)
         return page
@@ -87,7 +88,8 @@ class opened:
             self.complaints.append(message.text)
 
     def __exit__(self, kind, *_):
-        self.context.close()
+        self.page.evaluate("window.localStorage.clear()")
+        self.page.close()
         if kind is None:
             assert not self.complaints, self.complaints
 

@@ -34,7 +34,7 @@ def chromium(tmp_path_factory):
         pytest.fail(message) if os.environ.get("CI") == "true" else pytest.skip(message)
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=list(browsers.FLAGS))
-        yield browser
+        yield browser.new_context()  # one for all: scripts are fetched once
         browser.close()
 
 

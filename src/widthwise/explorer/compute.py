@@ -135,6 +135,7 @@ class _Hand(threading.Thread):
         self._workers = workers
         self._process: Any = None
         self._pipe: Any = None
+        self._is_ended = True  # a process that was told to end lives on for a moment
 
     def run(self) -> None:
         self._begin()
@@ -146,7 +147,7 @@ class _Hand(threading.Thread):
 
     def _make(self, task: Task) -> None:
         try:
-            if self._process is None or not self._process.is_alive():
+            if self._is_ended or not self._process.is_alive():
                 self._begin()
             self._pipe.send((task.function, task.arguments))
             if not self._pipe.poll(self._workers.time_limit):
@@ -172,10 +173,12 @@ class _Hand(threading.Thread):
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self._process.start()
+        self._is_ended = False
         theirs.close()
 
     def end(self) -> None:
         """End the process; the next task gets a new one."""
+        self._is_ended = True
         if self._process is not None and self._process.is_alive():
             self._process.terminate()
 

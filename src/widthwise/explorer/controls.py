@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from dash import dcc, html
@@ -78,19 +79,21 @@ def number(
     )
 
 
-def choice(name: str, word: str, sign: Any, options: dict[str, str], value: Any, *more: Any) -> Any:
-    """A list to choose from, with what belongs to the choice below it."""
+def choice(name: str, word: str, sign: Any, options: Mapping[str, str], value: Any, *more: Any) -> Any:
+    """A list to choose from, with what belongs to the choice below it.
+
+    The browser's own list, for keyboards, phones and screen readers; explorer.js hands its value on.
+    """
+    value = value if value in options else next(iter(options))
     return html.Div(
         [
-            html.Div([html.Label([word, " "], htmlFor=name, id=f"{name}-label"), sign], className="row"),
-            dcc.Dropdown(
-                id=name,
-                options=[{"value": key, "label": text} for key, text in options.items()],
-                value=value if value in options else next(iter(options)),
-                clearable=False,
-                searchable=False,
+            html.Div([html.Label([word, " "], htmlFor=f"{name}-list"), sign], className="row"),
+            html.Select(
+                [html.Option(text, value=key, selected=key == value) for key, text in options.items()],
+                id=f"{name}-list",
                 className="choice",
             ),
+            dcc.Input(id=name, type="hidden", value=value),
             *more,
             complaint(name),
         ],
@@ -99,19 +102,23 @@ def choice(name: str, word: str, sign: Any, options: dict[str, str], value: Any,
 
 
 def choices(name: str, word: str, options: dict[str, str], value: Any, className: str = "pills") -> Any:
-    """A few choices beside each other."""
-    return html.Fieldset(
-        [
-            html.Legend(word, className="unseen"),
-            dcc.RadioItems(
-                id=name,
-                options=[{"value": key, "label": text} for key, text in options.items()],
-                value=value if value in options else next(iter(options)),
-                inline=True,
-                className=className,
-            ),
-        ],
-        className="choices",
+    """A few choices beside each other: buttons, of which one is pressed (``press`` in explorer.js)."""
+    value = value if value in options else next(iter(options))
+    buttons = [
+        html.Button(
+            label,
+            id=f"{name}-is-{key}",
+            type="button",
+            className="choice-button",
+            **{"aria-pressed": "true" if key == value else "false"},  # type: ignore[arg-type]
+        )
+        for key, label in options.items()
+    ]
+    return html.Div(
+        [*buttons, dcc.Input(id=name, type="hidden", value=value)],
+        role="group",
+        className=className,
+        **named(word),
     )
 
 

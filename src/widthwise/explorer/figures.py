@@ -179,10 +179,10 @@ def finish(
             "size": 12 if is_small else 14,
             "color": INK,
         },
-        margin={"l": 58, "r": 12, "t": 34, "b": 44} if is_small else {"l": 70, "r": 16, "t": 48, "b": 52},
-        legend={"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "font": {"size": 11}}
-        if is_small
-        else {"orientation": "h", "yanchor": "top", "y": -0.16, "x": 0, "font": {"size": 13}},
+        margin={"l": 58, "r": 12, "t": 40, "b": 44} if is_small else {"l": 70, "r": 16, "t": 44, "b": 84},
+        legend={"orientation": "h", "yref": "container", "x": 0, "font": {"size": 11 if is_small else 13}}
+        | ({"y": 1.0, "yanchor": "top"} if is_small else {"y": 0.0, "yanchor": "bottom"}),
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": "#8a8f98", "activecolor": "#0072B2"},
         hoverlabel={"align": "left", "font": {"size": 12}},
         hovermode="closest",
         uirevision="page",

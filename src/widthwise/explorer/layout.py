@@ -12,9 +12,14 @@ from ..ingredients.activations import ACTIVATIONS
 from .controls import choice, choices, graph, named, number, symbol, text
 from .quantities import QUANTITIES
 from .state import CURVE, DEFAULTS, LIMITS, N_ROWS
-from .views import views
+from .views import DIAGRAM_AXES, STARTS, VIEWS, views
 
-__all__ = ["page"]
+__all__ = ["GROUPS", "page"]
+
+AXES = {"log": "log", "linear": "linear"}
+GROUPS = {"view": VIEWS, "against": DIAGRAM_AXES, "start": STARTS, "yaxis": AXES, "xaxis": AXES}
+"""Groups of buttons, of which one is pressed."""
+
 
 _ACTIVATIONS = {name: name for name in ACTIVATIONS if name not in ("linear", "identity", "he2", "he3", "he4")}
 _ACTIVATIONS |= {
@@ -197,7 +202,6 @@ def _table(state: Mapping[str, Any]) -> Any:
 
 def _curve(state: Mapping[str, Any]) -> Any:
     words = {name: quantity.word for name, quantity in QUANTITIES.items()}
-    axes = {"log": "log", "linear": "linear"}
     return html.Section(
         [
             html.Div(
@@ -211,7 +215,7 @@ def _curve(state: Mapping[str, Any]) -> Any:
             html.Div(
                 [
                     choice("quantity", "Vertical axis", "", words, state["quantity"]),
-                    choices("yaxis", "Vertical scale", axes, state["yaxis"]),
+                    choices("yaxis", "Vertical scale", AXES, state["yaxis"]),
                     number(
                         "reach",
                         "Largest",
@@ -219,7 +223,7 @@ def _curve(state: Mapping[str, Any]) -> Any:
                         state["reach"],
                         *LIMITS["reach"],
                     ),
-                    choices("xaxis", "Horizontal scale", axes, state["xaxis"]),
+                    choices("xaxis", "Horizontal scale", AXES, state["xaxis"]),
                 ],
                 className="toolbar",
             ),

@@ -122,6 +122,8 @@ def diagram_figure(diagram: Diagram, current: tuple[float, float] | None = None)
                 x=[column.value for column in columns],
                 y=diagram.alphas,
                 z=np.log10(np.maximum(shown, 1e-12)),
+                zmin=_least(shown),
+                zmax=float(np.nanmax(np.log10(np.maximum(shown, 1e-12)))),
                 customdata=np.stack([shown, phase], axis=-1),
                 colorscale="Cividis_r",
                 colorbar={
@@ -143,7 +145,16 @@ def diagram_figure(diagram: Diagram, current: tuple[float, float] | None = None)
     low, high = np.log10(diagram.values[[0, -1]])
     figure.update_xaxes(range=[low, high], showgrid=False)
     figure.update_yaxes(range=list(np.log10(diagram.alphas[[0, -1]])), showgrid=False)
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(dtick="D2")  # 1, 2 and 5 of each decade
+    figure.update_layout(margin={"t": 12})
     return figure
+
+
+def _least(error: np.ndarray) -> float:
+    """End of the colours: five decades below the largest error, or the smallest one."""
+    logs = np.log10(np.maximum(error, 1e-12))
+    return float(max(np.nanmin(logs), np.nanmax(logs) - 5))
 
 
 def _add_lines(figure: Any, columns: list[Column]) -> None:
@@ -158,7 +169,6 @@ def _add_lines(figure: Any, columns: list[Column]) -> None:
                 order = seen.get(change.kind, 0)
                 seen[change.kind] = order + 1
                 found.setdefault((order, change.kind), []).append((column.value, change.alpha))
-    named: set[str] = set()
     for (_, kind), points in sorted(found.items()):
         x, y = zip(*points, strict=True)
         line = {"color": "#ffffff", "width": 2.5, "dash": "solid" if kind == "first-order" else "dot"}
@@ -169,9 +179,7 @@ def _add_lines(figure: Any, columns: list[Column]) -> None:
                 mode="lines+markers",
                 marker={"size": 4},
                 line=line,
-                name=f"{kind} transition",
-                showlegend=kind not in named,
+                showlegend=False,
                 hovertemplate="%{x:.3g}, α = %{y:.5g}<extra>" + kind + "</extra>",
             )
         )
-        named.add(kind)

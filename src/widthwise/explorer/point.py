@@ -90,7 +90,7 @@ def overlap_figure(result: PointResult) -> Any:
                 x=[f"{v:.3g}" for v in size],
                 y=s.weight_overlap[first],
                 **legend,
-                marker={"color": color, "opacity": (1.0, 0.55, 0.28)[state]},
+                marker={"color": _faded(color, (1.0, 0.5, 0.22)[state])},
                 hovertemplate="|v| = %{x}<br>𝒬 = %{y:.5f}<extra>" + name + "</extra>",
             )
         )
@@ -178,6 +178,11 @@ def spectrum_figure(result: PointResult) -> Any:
         margin={"r": 56},
     )
     return figure
+
+
+def _faded(color: str, opacity: float) -> str:
+    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{opacity})"
 
 
 def _overall(solution: Solution) -> float:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
-__all__ = ["MAX_REQUEST", "MAX_UPLOAD", "harden"]
+__all__ = ["HOME", "MAX_REQUEST", "MAX_UPLOAD", "harden"]
+
+HOME = ("127.0.0.1", "localhost", "[::1]")
+"""Names of this machine for itself."""
 
 MAX_UPLOAD = 200_000
 """Bytes of a table of data; some thousand rows."""
@@ -22,8 +26,12 @@ _HEADERS = {
 }
 
 
-def harden(app: Any) -> None:
-    """Give every answer of a Dash application its headers, and refuse what is too large or from elsewhere."""
+def harden(app: Any, hosts: Collection[str] = HOME) -> None:
+    """Give every answer of a Dash application its headers, and refuse what is too large or from elsewhere.
+
+    ``hosts`` are the names by which the page may be called (empty: any): a name that someone else points at
+    this machine is none of them.
+    """
     from flask import Response, abort, request
 
     server = app.server
@@ -33,6 +41,9 @@ def harden(app: Any) -> None:
     @server.before_request
     def refuse_foreign_requests() -> None:
         # A page elsewhere must not make this server work: browsers say where a request comes from.
+        name = request.host.rpartition(":")[0] if ":" in request.host.rpartition("]")[2] else request.host
+        if hosts and name not in hosts:
+            abort(403)
         origin = request.headers.get("Origin")
         if origin is not None and origin.split("://")[-1] != request.host:
             abort(403)

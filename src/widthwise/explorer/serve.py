@@ -8,6 +8,7 @@ import webbrowser
 from collections.abc import Callable
 from typing import Any
 
+from .security import HOME
 from .server import Explorer
 
 __all__ = ["Running", "serve"]
@@ -20,7 +21,7 @@ class Running:
         from werkzeug.serving import make_server
 
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        self.explorer = Explorer(store)
+        self.explorer = Explorer(store, HOME if host in (*HOME, "::1") else ())
         try:
             self._server: Any = make_server(host, port, self.explorer.app.server, threaded=True)
         except BaseException:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -10,7 +11,7 @@ from . import layout, state
 from .callbacks import register
 from .comparing import store_choices
 from .compute import Workers
-from .security import harden
+from .security import HOME, harden
 
 __all__ = ["Explorer", "make_app"]
 
@@ -21,8 +22,8 @@ EXACT_SECONDS = 120.0
 class Explorer:
     """A Dash application and the processes behind it; ``close`` ends them."""
 
-    def __init__(self, store: Any = None) -> None:
-        self.store = store
+    def __init__(self, store: Any = None, hosts: Collection[str] = HOME) -> None:
+        self.store, self.hosts = store, hosts
         self.quick = Workers(2, SKETCH_SECONDS, keep_running=True)
         self.slow = Workers(2, EXACT_SECONDS)
         self.background = Workers(max(1, (os.cpu_count() or 2) - 1), EXACT_SECONDS)
@@ -61,7 +62,7 @@ def make_app(explorer: Explorer) -> Any:
 
     app.layout = current_page
     register(app, explorer)
-    harden(app)
+    harden(app, explorer.hosts)
     return app
 
 

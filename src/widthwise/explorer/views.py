@@ -9,11 +9,13 @@ from dash import dcc, html
 
 from .controls import choice, choices, complaint, graph, named, number, symbol
 from .experiment import LEARNERS, MAX_D
-from .phases import AXES
+from .phases import AXES as DIAGRAM_AXES
 from .security import MAX_UPLOAD
 from .state import LIMITS
 
-__all__ = ["VIEWS", "views"]
+__all__ = ["DIAGRAM_AXES", "STARTS", "VIEWS", "views"]
+
+STARTS = {"random": "start at random", "teacher": "start on the teacher"}
 
 VIEWS = {
     "point": "At one α",
@@ -98,7 +100,7 @@ def _diagram(state: Mapping[str, Any]) -> list[Any]:
     return [
         html.Div(
             [
-                choices("against", "Horizontal axis of the diagram", AXES, state["against"]),
+                choices("against", "Horizontal axis of the diagram", DIAGRAM_AXES, state["against"]),
                 html.Button("Compute", id="diagram-start", type="button"),
                 html.Button("Stop", id="diagram-stop", type="button", className="plain", disabled=True),
                 html.Span(id="diagram-progress", className="progress", role="status"),
@@ -190,7 +192,7 @@ def _run(state: Mapping[str, Any]) -> list[Any]:
                 choices(
                     "start",
                     "Start of the sampler",
-                    {"random": "start at random", "teacher": "start on the teacher"},
+                    STARTS,
                     state["start"],
                 ),
                 html.Button("Run", id="run-start", type="button"),

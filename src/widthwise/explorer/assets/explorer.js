@@ -84,6 +84,14 @@
       "label-place": state.channel === "own",
       "noise-place": !["sign", "own"].includes(state.channel),
     };
+    for (const list of document.querySelectorAll("select.choice")) {
+      const value = state[list.id.replace("-list", "")];
+      if (value !== undefined && list.value !== value) list.value = value;
+    }
+    for (const button of document.querySelectorAll(".choice-button")) {
+      const [name, value] = button.id.split("-is-");
+      button.setAttribute("aria-pressed", String(state[name] === value));
+    }
     for (const element of document.querySelectorAll(".view")) {
       const isShown = element.id === "view-" + state.view;
       if (element.hidden === isShown) {
@@ -106,6 +114,11 @@
     window.widthwise_drawn = best.serial;
     const more = (pinned || []).concat(points ? [points.trace] : []);
     const layout = Object.assign({}, best.figure.layout);
+    if (window.innerWidth < 600) {
+      const title = Object.assign({}, layout.xaxis.title, { text: "α = n/d²" });
+      layout.xaxis = Object.assign({}, layout.xaxis, { title: title });
+      layout.margin = { l: 56, r: 8, t: 44, b: 92 };
+    }
     if (Number(alpha) > 0) {
       const line = { color: "#D55E00", width: 1.2, dash: "dot" };
       const mark = { type: "line", x0: alpha, x1: alpha, y0: 0, y1: 1, yref: "paper", line: line };
@@ -126,6 +139,10 @@
     const text = JSON.stringify(own);
     pins = pins.filter((other) => JSON.stringify(other) !== text).concat([own]);
     return JSON.stringify(pins.slice(-6));
+  }
+
+  function press() {
+    return context().triggered_id.split("-is-")[1];
   }
 
   function picture() {
@@ -153,6 +170,11 @@
 
   function begin() {
     window.addEventListener("popstate", restore);
+    document.addEventListener("change", (event) => {
+      if (event.target.matches("select.choice")) {
+        set(event.target.id.replace("-list", ""), { value: event.target.value });
+      }
+    });
     let isKnown = null;
     try { isKnown = window.localStorage.getItem("widthwise-welcome"); } catch (error) { isKnown = null; }
     if (!isKnown) set("welcome", { hidden: false });
@@ -187,6 +209,6 @@
   }
 
   window.dash_clientside = Object.assign({}, window.dash_clientside, {
-    widthwise: { sync, gather, choose, begin, welcome, theme, pick, pin, picture },
+    widthwise: { sync, gather, choose, begin, welcome, theme, pick, pin, picture, press },
   });
 })();

@@ -6,6 +6,7 @@ from typing import Any
 
 from dash import ClientsideFunction, Input, Output, State
 
+from ..layout import GROUPS
 from ..state import DEFAULTS
 
 __all__ = ["register"]
@@ -48,6 +49,13 @@ def register(app: Any, explorer: Any) -> None:
         Input("curve", "clickData"),
         prevent_initial_call=True,
     )
+    for name, options in GROUPS.items():
+        browser(
+            "press",
+            Output(name, "value", allow_duplicate=True),
+            *[Input(f"{name}-is-{key}", "n_clicks") for key in options],
+            prevent_initial_call=True,
+        )
     browser(
         "pin",
         Output("pins", "value"),

@@ -1,0 +1,81 @@
+"""The state of the page: address, problem, and sentences about what is wrong."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import widthwise as ww
+from widthwise.explorer.state import DEFAULTS, from_query, problem_fields, problem_of, read_pins, to_query
+
+
+def test_address_and_back():
+    state = {
+        **DEFAULTS,
+        "gamma": 0.37,
+        "activation": "own",
+        "formula": "tanh(x)+x^2",
+        "v1": -0.25,
+        "view": "plan",
+    }
+    assert from_query(to_query(state)) == state
+    assert to_query(DEFAULTS) == ""
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=120))
+def test_any_address_gives_a_state(text):
+    state = from_query(text)
+    assert state.keys() == DEFAULTS.keys()
+    problem_fields(state)
+
+
+@pytest.mark.parametrize(
+    "text", ["gamma=nan", "gamma=", "gamma=abc", "formula=" + "x" * 201, "nothing=1", "x" * 9000]
+)
+def test_what_cannot_be_read_is_the_default(text):
+    assert from_query(text) == DEFAULTS
+
+
+def test_pins_are_limited_to_fields_of_a_problem():
+    assert read_pins('[{"gamma":0.3},{"gamma":[1]},{"other":1},5]') == [{"gamma": 0.3}]
+    assert len(read_pins("[" + ",".join(['{"gamma":1}'] * 50) + "]")) == 6
+    assert read_pins("[" * 5000) == [] and read_pins("{}") == [] and read_pins("no") == []
+
+
+def test_problem_of_the_controls():
+    problem, errors = problem_of(
+        {**DEFAULTS, "readouts": "four-point", "weights": "rademacher", "gamma": 0.3}
+    )
+    assert not errors
+    assert problem == ww.Problem("relu", "rademacher", "four-point", 0.1, 0.3)
+
+
+def test_table_is_normalised():
+    problem, _ = problem_of(
+        {**DEFAULTS, "readouts": "own", "v0": -2, "p0": 0.5, "v1": 2, "p1": 0.5, "v2": None, "p2": None}
+    )
+    assert problem.readouts == ww.readouts.resolve("rademacher")
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "words"),
+    [
+        ({"gamma": 0}, "gamma", "between 0.02 and 20"),
+        ({"gamma": None}, "gamma", "got nothing"),
+        ({"noise": -1}, "noise", "between 0.0001"),
+        ({"activation": "own", "formula": "1/x"}, "activation", "divides by zero"),
+        ({"activation": "own", "formula": "import os"}, "activation", "nknown name"),
+        ({"activation": "own", "formula": "x" * 300}, "activation", "at most 200"),
+        ({"activation": "own", "formula": ""}, "activation", "nothing is written"),
+        ({"readouts": "own", "p0": 0.9}, "readouts", "sum to 1"),
+        ({"readouts": "own", "p0": None}, "readouts", "complete or clear"),
+        ({"weights": "own", "law": "1@1"}, "weights", "mean"),
+        ({"channel": "own", "label": "smoke:1"}, "channel", "nknown channel"),
+        ({"channel": "sign"}, "channel", "mean of the output"),
+    ],
+)
+def test_wrong_controls_get_a_sentence(change, field, words):
+    problem, errors = problem_of({**DEFAULTS, **change})
+    assert problem is None
+    assert words.lower() in errors[field].lower() and errors[field].endswith((".", "?"))
+    assert "normalise=" not in errors[field] and "callable" not in errors[field]
