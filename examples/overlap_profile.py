@@ -15,7 +15,7 @@ def main(name: str = "overlap_profile.png") -> None:
     use_no_screen()
     ax = plot_overlap_profile(None, curve)
     ax.set_title(r"ReLU, Gaussian readouts, $\gamma = 0.5$, $\Delta = 0.1$", fontsize=8)
-    ax.figure.savefig(name, dpi=200)
+    ax.figure.savefig(name, dpi=160)
     print(f"figure written to {name}")
 
 

@@ -1,7 +1,8 @@
 """Phases over the noise: binary weights, (Δ, α) diagram with a continuous and a first-order line.
 
-Writes phase_diagram_noise.png. With σ₃ = He₂/√2 + He₃/6 the units begin to be learnt without a jump, and
-are all but known after a second transition, a jump. Between the dotted lines two solutions are stable.
+Writes phase_diagram_noise.png: the excess error, and the mutual information, which ends at ln 2 for a weight.
+With σ₃ = He₂/√2 + He₃/6 the units begin to be learnt without a jump, and are all but known after a second
+transition, a jump. Between the dotted lines two solutions are stable.
 """
 
 import numpy as np
@@ -21,7 +22,7 @@ def main(n_noise: int = 40, n_alpha: int = 48, name: str = "phase_diagram_noise.
     )
     use_no_screen()
     figure = plot_phase_diagrams(data, ("excess_error", "mutual_information"), is_labelled=False)
-    figure.savefig(name, dpi=200)
+    figure.savefig(name, dpi=160)
     print(f"figure written to {name}")
 
 

@@ -11,6 +11,7 @@ from widthwise.cli import main
 from widthwise.plotting_diagrams import DIAGRAM_QUANTITIES, plot_overlap_profile, plot_phase_diagrams
 from widthwise.theory import diagram_workers
 from widthwise.theory.diagram_plan import make_plan
+from widthwise.theory.onsets import onset_criterion
 from widthwise.theory.overlap_profile import overlap_profile
 
 RELU = ww.Problem("relu", readouts="four-point", channel=0.1)
@@ -231,6 +232,36 @@ def test_command_line(tmp_path, capsys):
     for bad in (["--alpha", "2"], ["--alpha", "0.2,2", "--quantity", "errors"], ["--alpha", "0:2:5"]):
         assert main([*options, *bad]) == 2
         assert capsys.readouterr().err.startswith("error: ")
+
+
+def test_ctrl_c_on_the_command_line_writes_what_is_done(monkeypatch, tmp_path, capsys):
+    import xarray
+
+    real, calls = diagram_workers.solve_row, []
+
+    def interrupted(plan, i):
+        calls.append(i)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return real(plan, i)
+
+    monkeypatch.setattr(diagram_workers, "solve_row", interrupted)
+    path = tmp_path / "cut.nc"
+    options = ["diagram", "--gamma", "0.4,0.6,0.9", "--alpha", "0.5,2", "--no-lines", "--jobs", "1"]
+    assert main([*options, "--netcdf", str(path)]) == 130
+    assert "2 of 6 points" in capsys.readouterr().err
+    with xarray.open_dataset(path) as kept:
+        assert kept.attrs["is_complete"] == 0 and int(kept.excess_error.notnull().sum()) == 2
+
+
+def test_nothing_in_the_range_is_a_sentence_with_the_criterion(capsys):
+    assert main(["diagram", "--gamma", "0.3,0.6", "--alpha", "0.001,0.002", "--jobs", "1"]) == 0
+    out = capsys.readouterr().out
+    problem = ww.Problem("relu", gamma=0.3)
+    assert f"is {onset_criterion(problem, 0.002):.4g} at most" in out and "reaches 1" in out
+    # Branches in such a range: the universal one alone.
+    (only,) = ww.trace_branches(problem, (0.001, 0.002))
+    assert only.asked == "universal" and np.all(only.is_equilibrium)
 
 
 def test_fresh_workers_get_a_plan_without_functions_of_the_caller():

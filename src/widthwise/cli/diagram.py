@@ -89,6 +89,14 @@ def diagram(
     lines: Annotated[
         bool, typer.Option("--lines/--no-lines", help="Locate the transitions (the larger part of the work).")
     ] = True,
+    refine: Annotated[
+        int,
+        typer.Option(
+            "--refine",
+            metavar="N",
+            help="How many times cells that a line crosses are halved towards it, in dataset and figure.",
+        ),
+    ] = 2,
     jobs: Annotated[
         int, typer.Option("--jobs", metavar="N", help="Worker processes; 0 is one for each core.")
     ] = 0,
@@ -117,8 +125,9 @@ def diagram(
     check_format(json, csv)
     quantity = choose("--quantity", quantity, DIAGRAM_QUANTITIES, "quantity")
     theory = choose("--theory", theory, THEORIES, "theory")
-    if jobs < 0:
-        raise BadInput(f"--jobs must be >= 0; got {jobs}")
+    for option, count in (("--jobs", jobs), ("--refine", refine)):
+        if count < 0:
+            raise BadInput(f"{option} must be >= 0; got {count}")
     if plot is not None:
         check_figure(plot)
     if netcdf is not None and not Path(netcdf).parent.is_dir():
@@ -156,6 +165,7 @@ def diagram(
             theory=theory,
             error=error,
             has_lines=lines,
+            refine=refine,
             n_workers=jobs or None,
             show_progress=True,
         )
@@ -217,12 +227,13 @@ def _print_lines(problem: Problem, data: Any) -> None:
     first, second = data["excess_error"].dims
     if "transition_alpha" not in data:
         rows = [
-            [number(x), number(y), f"{low} | {high}"]
-            for x, y, (low, high) in zip(
-                data["line_first"].values, data["line_second"].values, data["line_phase"].values, strict=True
+            [number(x), number(y, 7), str(kind), number(size), f"{low} | {high}"]
+            for x, y, kind, size, (low, high) in zip(
+                *(data[f"line_{name}"].values for name in ("first", "second", "kind", "readout", "phase")),
+                strict=True,
             )
         ]
-        columns, empty = [first, second, "classes_learnt"], "no change of phase in this range"
+        columns = [first, second, "kind", "|readout|", "classes_learnt"]
     else:
         rows = []
         for i, x in enumerate(data[first].values):
@@ -234,8 +245,22 @@ def _print_lines(problem: Problem, data: Any) -> None:
                     kind = str(data["transition_kind"].values[i, j])
                     rows.append([number(x), number(size), number(at, 7), kind, number(low), number(high)])
         columns = [first, "|readout|", "alpha", "kind", "spinodal_from", "spinodal_to"]
-        empty = "no transition in this range"
     if rows:
         print_table(columns, rows, title=repr(problem) + f", {first} varied")
     else:
-        write(empty)
+        write(_why_no_lines(problem, data))
+
+
+def _why_no_lines(problem: Problem, data: Any) -> str:
+    """What the onset criterion says where it is largest."""
+    from ..theory.solver import exact_reason
+
+    reason = exact_reason(problem)
+    if reason:
+        return f"no transition in this range: {reason}"
+    gamma = data["gamma"] if "gamma" in data.coords else problem.gamma
+    criterion = float((problem.readouts.largest**2 * data["matrix_overlap_centred"] / gamma).max())
+    return (
+        f"no transition in this range: max v^2 (q_2 - gamma vbar^2)/gamma is {criterion:.4g} at most, "
+        "and the first unit is learnt when it reaches 1"
+    )

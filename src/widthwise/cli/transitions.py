@@ -92,6 +92,8 @@ def transitions(
         _print_transitions(problem, found)
     if not found:
         talk(str(found))
+    elif found.note:
+        talk(f"note: {found.note}")
     if plot is not None:
         _write_figure(problem, found, plot)
 
