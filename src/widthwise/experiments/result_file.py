@@ -52,8 +52,9 @@ def encode(result: Result) -> bytes:
     }
     image = io.BytesIO()
     with h5py.File(image, "w", track_order=True) as file:
+        written = file.attrs
         for name, value in attributes.items():
-            file.attrs[name] = value
+            written[name] = value
         _write_group(file, result.values)
         if result.trace:
             _write_group(file.create_group("trace", track_order=True), result.trace)
