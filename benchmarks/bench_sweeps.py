@@ -139,9 +139,8 @@ def opening(n_results: int = N_RESULTS) -> None:
             for path in files[:100]:
                 decode(path, with_trace=False)
             plain = (time.perf_counter() - start) * n_results / 100
-            print(
-                f"opening {n_results} results ({size:.0f} MB): {taken:.2f} s (target 3), {used:.2f} s of processor"
-            )
+            said = f"{taken:.2f} s (target 3), {used:.2f} s of processor"
+            print(f"opening {n_results} results ({size:.0f} MB): {said}")
             print(f"... against file by file: {plain / taken:.0f} x faster")
             tracemalloc.start()
             open_store(folder).dataset(["excess_error"])

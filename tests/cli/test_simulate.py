@@ -53,6 +53,7 @@ def filled(tmp_path, sweep):
     return tmp_path / "runs"
 
 
+@pytest.mark.slow
 def test_measured_beside_predicted(tmp_path, capsys):
     figure = tmp_path / "curve.png"
     command = ["simulate", "--learner", "gamp_rie", "--gamma", "0.6", "--d", "12", "--alpha", "1"]
