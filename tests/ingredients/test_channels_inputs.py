@@ -160,3 +160,18 @@ def test_shift_matters_and_is_symmetric():
     for make in (Sign, lambda shift: Probit(0.1, shift), lambda shift: Logistic(2.0, shift)):
         plain, left, right = (make(shift=s).free_entropy_slope(0.2, 0.7) for s in (0.0, -0.5, 0.5))
         assert left == pytest.approx(float(right), rel=1e-10) and left < plain
+
+
+@pytest.mark.parametrize(
+    "channel", [Nonlinear("max(x, 0) + erf(x)", 0.2), Probit(0.1), Logistic(2.0), Poisson(1.5)], ids=repr
+)
+def test_likelihoods_in_jax_are_those_in_numpy(channel):
+    """Learners differentiate ln P_out: in single precision the score is its slope to 1e-3."""
+    jax = pytest.importorskip("jax")
+    y, x = np.array([1.0, 1.0, 1.0]), np.array([-0.8, 0.3, 1.1])
+    value = channel.log_likelihood(y, jax.numpy.asarray(x), jax.numpy)
+    np.testing.assert_allclose(value, channel.log_likelihood(y, x), rtol=1e-5, atol=1e-6)
+    score = jax.grad(lambda x: channel.log_likelihood(y, x, jax.numpy).sum())(jax.numpy.asarray(x))
+    step = 1e-5
+    slope = channel.log_likelihood(y, x + step) - channel.log_likelihood(y, x - step)
+    np.testing.assert_allclose(score, slope / (2 * step), rtol=1e-3, atol=1e-4)

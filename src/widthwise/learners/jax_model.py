@@ -26,7 +26,7 @@ from ..experiments.instance import Instance, require_memory
 from ..ingredients import readouts as readout_laws
 from ..ingredients import weights as weight_laws
 from ..ingredients.activations import Activation
-from ..ingredients.functions import Node
+from ..ingredients.array_functions import evaluate_in
 from ..problem import Problem
 
 __all__ = ["Data", "Model", "jax_activation", "precision"]
@@ -127,7 +127,7 @@ def jax_activation(activation: Activation) -> Callable[[jax.Array], jax.Array]:
     """σ as a function of JAX arrays: the formula evaluated in JAX, or the callable itself if it can."""
     tree = getattr(activation._function, "tree", None)
     if tree is not None:
-        return lambda x: jnp.broadcast_to(_evaluate(tree, x), x.shape)
+        return lambda x: evaluate_in(jnp, tree, x)
     function: Any = activation._source
     try:
         with jax.enable_x64(False):
@@ -138,47 +138,6 @@ def jax_activation(activation: Activation) -> Callable[[jax.Array], jax.Array]:
             "write it with jax.numpy, or as a formula in x such as 'tanh(2*x)'"
         ) from error
     return function
-
-
-def _evaluate(node: Node, x: jax.Array) -> Any:
-    if node.kind == "x":
-        return x
-    if node.kind == "number":
-        return node.value
-    values = [_evaluate(child, x) for child in node.inputs]
-    if node.kind == "he":
-        below, value = 1.0, values[0]
-        for order in range(1, int(node.value)):
-            below, value = value, values[0] * value - order * below
-        return value
-    return _FUNCTIONS[node.kind](*values)
-
-
-def _power(u: Any, exponent: Any) -> Any:
-    whole = isinstance(exponent, float) and exponent == round(exponent)
-    return u ** int(exponent) if whole else jnp.power(u, exponent)
-
-
-_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "**": _power,
-    "relu": lambda u: jnp.maximum(u, 0.0),
-    "elu": lambda u: jnp.where(u > 0, u, jnp.expm1(jnp.minimum(u, 0.0))),
-    "softplus": lambda u: jnp.maximum(u, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(u))),
-    "sigmoid": lambda u: 0.5 * (1.0 + jnp.tanh(0.5 * u)),
-    "hardtanh": lambda u: jnp.clip(u, -1.0, 1.0),
-    "heaviside": lambda u: jnp.heaviside(u, 0.5),
-    "erf": erf,
-    "max": jnp.maximum,
-    "min": jnp.minimum,
-    "atan": jnp.arctan,
-    "abs": jnp.abs,
-    "sign": jnp.sign,
-    **{name: getattr(jnp, name) for name in ("exp", "log", "sqrt", "tanh", "sin", "cos", "sinh", "cosh")},
-}
 
 
 def _log_prior(law: weight_laws.WeightLaw, weights: np.ndarray) -> float:

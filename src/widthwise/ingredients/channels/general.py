@@ -11,12 +11,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..activations import Activation, activation
+from ..array_functions import evaluate_in
 from .base import positive, set_shift, special
 from .integrated import Integrated
 from .label_rules import LabelRule, refined_labels, require_normalised
@@ -113,12 +114,10 @@ class Nonlinear(Integrated):
         function: Activation = self.function
         if xp is np:
             return function
-        if not callable(function._source):
-            raise ValueError(
-                f"the outer function {function.spec!r} is a formula, which runs in NumPy only; "
-                f"for learners give a callable written with {xp.__name__}"
-            )
-        return function._source
+        tree = getattr(function._function, "tree", None)
+        if tree is not None:
+            return lambda x: evaluate_in(xp, tree, x)
+        return cast(Callable[[Any], Any], function._source)
 
     def score(self, labels: np.ndarray, outputs: np.ndarray, step: float) -> np.ndarray:
         return (labels - self.function(outputs)) * self.function.derivative(outputs) / self.noise
