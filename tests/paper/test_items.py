@@ -135,10 +135,10 @@ def test_binary_weights_has_every_branch():
 
 
 def test_readouts_profile_is_that_of_the_solution():
-    rows = find("readouts").theory(small("readouts")).where(line="profile", alpha=4.0)
-    solution = ww.solve(find("readouts").problems["relu/gaussian"], 4.0)
+    rows = find("readouts").theory(small("readouts")).where(line="profile", alpha=2.0)
+    solution = ww.solve(find("readouts").problems["relu/gaussian"], 2.0)
     v, overlap = rows.column("readout"), rows.column("weight_overlap")
-    inside = (solution.readout_values > 0.8) & (solution.readout_values < 2.4)
+    inside = (solution.readout_values > 1.0) & (solution.readout_values < 2.4)
     close = np.interp(solution.readout_values[inside], v, overlap)
     np.testing.assert_allclose(close, solution.weight_overlap[inside], atol=2e-3)
     assert overlap[0] == 0 and np.all(np.diff(overlap) >= -1e-12)

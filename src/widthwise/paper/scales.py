@@ -45,7 +45,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
     "gaussian-weights": {
         "smoke": {
             "d": 24,
-            "alphas": (1.0, 3.0),
+            "alphas": (2.0,),
             "iterations": {"hmc": 160, "adam": 300, "gamp_rie": 60},
         },
         "laptop": {
@@ -83,9 +83,9 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
     "readouts": {
         "smoke": {
             "d": 24,
-            "alphas": (1.0, 4.0),
-            "iterations": {"hmc": 200},
-            "more": {"profile_alphas": (0.5, 4.0)},
+            "alphas": (2.0,),
+            "iterations": {"hmc": 160},
+            "more": {"profile_alphas": (2.0,)},
         },
         "laptop": {
             "d": 60,
@@ -108,7 +108,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         "paper": {"d": 200, "n_seeds": 1, "iterations": {"hmc": 4000}},
     },
     "ansatz": {
-        "smoke": {"d": 24, "alphas": (1.0, 3.0), "iterations": {"hmc": 160}},
+        "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 160}},
         "laptop": {
             "d": 60,
             "n_seeds": 2,
