@@ -3,7 +3,7 @@
 Writes phase_diagram_gamma.png: the excess error of the optimum, and how far it lies below what a
 polynomial-time learner reaches. Units of large readouts are learnt first, those of narrow networks earlier.
 Below γ = 0.17 they are learnt in a jump, above without one; near γ = 1.45 a jump begins to follow the onset,
-and beyond γ = 1.69 it takes its place. The units of small readouts do the same at larger α.
+and beyond γ = 1.69 it takes its place.
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ def main(n_gamma: int = 60, n_alpha: int = 60, name: str = "phase_diagram_gamma.
     problem = ww.Problem("relu", readouts="four-point", channel=0.1)
     data = ww.phase_diagram(
         problem,
-        gamma=np.linspace(0.08, 2.2, n_gamma),
-        alpha=np.geomspace(0.03, 100, n_alpha),
+        gamma=np.linspace(0.1, 2.4, n_gamma),
+        alpha=np.geomspace(0.05, 40, n_alpha),
         show_progress=True,
     )
     use_no_screen()
