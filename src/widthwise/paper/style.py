@@ -178,7 +178,9 @@ def legend(
         handles.append(Line2D([], [], color="0.25", ls="none", label=NAMES[key], **MARKERS[key]))
     if has_authors:
         handles.append(
-            Line2D([], [], color="0.6", ls="none", marker="o", ms=3, mew=0.6, mfc="none", label="authors (pale)")
+            Line2D(
+                [], [], color="0.6", ls="none", marker="o", ms=3, mew=0.6, mfc="none", label="authors (pale)"
+            )
         )
     target.legend(
         handles=handles,
