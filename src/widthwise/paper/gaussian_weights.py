@@ -84,7 +84,7 @@ def draw(tables: Tables) -> Figure:
 
 
 def line_of(series: str, learner: str, start: str) -> str:
-    """Chains from random weights stay on the universal branch for one case only; elsewhere they find the other."""
+    """Chains from random weights stay on the universal branch in one case; elsewhere they leave it."""
     if learner == "hmc" and (start == "teacher" or series != "relu/homogeneous"):
         return "equilibrium"
     return "universal"
