@@ -2,8 +2,8 @@
 A trained network against the optimum
 =====================================
 
-How far is a multi-layer perceptron from the best that can be done with the same data? Two teachers that differ
-in their readouts only: all equal, or Gaussian.
+How far is a multi-layer perceptron from the best that can be done with the same data? Two teachers that
+differ in their readouts only: all equal, or Gaussian.
 """
 
 import matplotlib.pyplot as plt

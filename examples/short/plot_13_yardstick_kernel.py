@@ -2,9 +2,9 @@ r"""
 Kernels stay at the quadratic part
 ==================================
 
-With n of order d² samples a kernel learns the linear and the quadratic part of a network, and nothing beyond: the
-rest would need n of order d³. Its error stays above g(1), what the activation holds beyond second order; the optimum
-falls below, because it learns the units themselves.
+With n of order d² samples a kernel learns the linear and the quadratic part of a network, and nothing
+beyond: the rest would need n of order d³. Its error stays above g(1), what the activation holds beyond second
+order; the optimum falls below, because it learns the units themselves.
 """
 
 import widthwise as ww

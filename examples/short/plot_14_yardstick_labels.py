@@ -2,8 +2,8 @@
 Classifiers and noisy labels
 ============================
 
-Labels are signs of the output plus noise. The best classifier itself is often wrong; what counts is the distance to
-it. Errors are shares of wrong labels, exact given the noiseless output.
+Labels are signs of the output plus noise. The best classifier itself is often wrong; what counts is the
+distance to it. Errors are shares of wrong labels, exact given the noiseless output.
 """
 
 import widthwise as ww
@@ -13,7 +13,8 @@ results = ww.yardstick(["ridge", "mlp", "gamp-rie"], problem, d=20, alphas=[1, 4
 results
 
 # %%
-# Ridge regression stops at the linear part. GAMP-RIE follows the universal line, here almost the optimum, up to
-# what the small dimension costs (``finite_size``, about a tenth). The perceptron needs several times the data.
+# Ridge regression stops at the linear part. GAMP-RIE follows the universal line, here almost the optimum, up
+# to what the small dimension costs (``finite_size``, about a tenth). The perceptron needs several times the
+# data.
 
 ax = results.plot()
