@@ -85,7 +85,7 @@ def test_sweep_file_and_table(tmp_path, sweep, capsys):
     assert main(command) == 0
     captured = capsys.readouterr()
     assert "6/6" in captured.err and "6 tasks run, 0 were finished before" in captured.err
-    assert "trivial_learners:walk" in captured.out and "equilibrium" in captured.out
+    assert "trivial_learners:walk" in captured.out and "predicted: the equilibrium branch" in captured.out
     assert main([*command, "--csv"]) == 0
     captured = capsys.readouterr()
     assert "0 tasks run, 6 were finished before" in captured.err

@@ -205,6 +205,13 @@ def test_hmc_study_from_runs_to_table(tmp_path):
     assert [row.law for row in rows] == ["exponential", "power"] and rows[0].n_runs == 4
 
 
+def test_times_without_spread_are_refused():
+    from widthwise.experiments.hardness import Crossing
+
+    with pytest.raises(ValueError, match="all runs passed the threshold 0.3 at one time, 5"):
+        analyse([Crossing("homogeneous", 0.3, d, seed, 5.0, False) for d in (8, 12) for seed in (0, 1)])
+
+
 # --- the published data --------------------------------------------------------------------------
 
 

@@ -199,3 +199,16 @@ def test_tasks_wait_for_memory(tmp_path, monkeypatch):
         assert driver._has_room_for(tasks[0])  # the first is never kept waiting
         driver.running = {concurrent.futures.Future(): tasks[0]}
         assert driver._has_room_for(tasks[1]) is is_room
+
+
+def test_bar_on_a_terminal(tmp_path, capsys, monkeypatch):
+    import sys
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    tasks = [*sweep_of_walks(alpha=[0.5], seeds=2).tasks()]
+    tasks.append(Task(PROBLEMS[0], 10, 1.0, 0, "trivial_learners:raises"))
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        run_tasks(tasks, tmp_path, executor=threads)
+    said = capsys.readouterr().err
+    assert said.startswith("3 tasks, 3 to run: ")
+    assert "failed: trivial_learners:raises" in said and "no such luck" in said and "3/3" in said

@@ -261,15 +261,22 @@ def _settings(pairs: list[str] | None) -> dict[str, Any]:
 def print_comparison(plan: Sweep, rows: list[Comparison]) -> None:
     """A table of measured against predicted."""
     several = len(plan.problems) > 1
+    branches = sorted({row.branch for row in rows})
     columns = [
         *(["problem"] if several else []),
         *("learner", "d", "alpha", "quantity", "seeds", "measured", "standard_error"),
-        *("branch", "predicted", "distance_in errors"),
+        *(["branch"] if len(branches) > 1 else []),
+        *("predicted", "distance_in errors"),
     ]
     table = []
     for row in rows:
-        line = [row.learner, str(row.d), f"{row.alpha:.6g}", row.quantity.replace("_", " "), str(row.n_seeds)]
-        line += [number(row.measured), number(row.standard_error), row.branch, number(row.predicted)]
+        quantity = row.quantity.removesuffix("_centred").replace("_", " ")
+        line = [row.learner, str(row.d), f"{row.alpha:.6g}", quantity, str(row.n_seeds)]
+        line += [number(row.measured), number(row.standard_error)]
+        line += [*([row.branch] if len(branches) > 1 else []), number(row.predicted)]
         line.append("–" if row.distance != row.distance else f"{row.distance:+.1f}")
         table.append([*([row.problem] if several else []), *line])
-    print_table(columns, table, title="" if several else repr(plan.problems[0]))
+    title = "several problems" if several else repr(plan.problems[0])
+    if len(branches) == 1:
+        title += f"; predicted: the {branches[0]} branch"
+    print_table(columns, table, title=title)

@@ -163,7 +163,8 @@ class _Driver:
 
     def _fill(self) -> None:
         """Hand out tasks, except those that another driver has or has finished."""
-        while self.pending and len(self.running) < self.n_slots:
+        n_slots = self.n_slots  # asked once: a cluster has to be asked over the network
+        while self.pending and len(self.running) < n_slots:
             if not self._has_room_for(self.pending[0]):
                 return
             task = self.pending.popleft()
@@ -221,7 +222,7 @@ class _Driver:
                 self.pending.append(task)
 
     def _note_finished_elsewhere(self, task: Task) -> None:
-        entry = self.store.entries().get(task.key)
+        entry = self.store.entry(task.key)
         if entry is None:  # damaged already: ours to do again
             self.before[task.key] = self.store.modified(task.key)
             self.pending.append(task)

@@ -146,12 +146,11 @@ class HardnessStudy:
         """When the runs in a store crossed; at each d those with the batch size that is fastest there."""
         label = readouts or str(self.problem.readouts.name)
         found = []
+        entries = store.entries()
         for task in self.tasks():
-            if task not in store:
-                continue
-            result = store.read(task)
-            if result.status == "done":
-                found += [self._crossing(result.trace, task, level, label) for level in self.thresholds]
+            if task.key in entries and entries[task.key].status == "done":
+                trace = store.read(task).trace
+                found += [self._crossing(trace, task, level, label) for level in self.thresholds]
         return with_best_batch(found)
 
     def _crossing(self, trace: dict[str, Any], task: Task, threshold: float, label: str) -> Crossing:
@@ -221,6 +220,11 @@ def analyse(crossings: Sequence[Crossing], *, n_bootstrap: int = 400, seed: int 
     for readouts, threshold in dict.fromkeys((one.readouts, one.threshold) for one in crossings):
         chosen = [one for one in crossings if (one.readouts, one.threshold) == (readouts, threshold)]
         times = Times.of(*zip(*[(one.d, one.time, one.is_censored) for one in chosen], strict=True))
+        if np.ptp(times.time) == 0:
+            raise ValueError(
+                f"all runs passed the threshold {threshold:g} at one time, {times.time[0]:g}: there is no law to "
+                "fit; look at them more often, or move the threshold"
+            )
         intervals = bootstrap(times, n_samples=n_bootstrap, seed=seed)
         for law in LAWS:
             fit = fit_times(times, law)

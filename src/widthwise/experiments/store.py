@@ -73,6 +73,10 @@ class Store:
         """What is stored, by key: the numbers of each result without its trace."""
         return self._index.read()
 
+    def entry(self, key: str) -> Entry | None:
+        """What is stored for one key now, None if there is nothing that can be read."""
+        return self._index.read_one(key)
+
     @property
     def damaged(self) -> dict[str, str]:
         """Files that :meth:`entries` could not read, with the reason."""

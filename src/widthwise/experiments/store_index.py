@@ -85,6 +85,14 @@ class Index:
         self._entries = found
         return dict(found)
 
+    def read_one(self, key: str) -> Entry | None:
+        """The entry of one key, from its file."""
+        try:
+            seen = (self.results / f"{key}.nc").stat()
+        except FileNotFoundError:
+            return None
+        return self._from_file(key, seen)
+
     def add(self, result: Result) -> None:
         """Note a result whose file was just written."""
         path = self.results / f"{result.task.key}.nc"

@@ -99,22 +99,26 @@ def _lines(clock: _Clock) -> Tell:
 
 @contextlib.contextmanager
 def _bar(clock: _Clock) -> Iterator[Tell]:
-    from rich.console import Console
+    from rich.console import Console, Group
+    from rich.live import Live
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.text import Text
 
-    columns = (
-        BarColumn(bar_width=24),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[state]}", markup=False),
-    )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
-        shown = bar.add_task("sweep", total=clock.total, state="starting")
+    console = Console(stderr=True)
+    counts = TextColumn("{task.fields[counts]}", markup=False)
+    bar = Progress(BarColumn(bar_width=24), MofNCompleteColumn(), counts, console=console)
+    shown = bar.add_task("sweep", total=clock.total, counts="starting")
+    latest = Text("", overflow="ellipsis", no_wrap=True)
+    with Live(Group(bar, latest), console=console, refresh_per_second=4):
 
         def tell(result: Result, report: Report, n_running: int) -> None:
             said = clock.note(result)
             if result.status == "failed":
-                bar.console.print(f"failed: {said}", markup=False, highlight=False)
-            counts = f"{n_running} running, {report.n_failed} failed, {duration(clock.seconds_left())} left"
-            bar.update(shown, completed=clock.n_seen, state=f"{counts}; {said}")
+                console.print(f"failed: {said}", markup=False, highlight=False, soft_wrap=True)
+            else:
+                latest.plain = said
+            left = duration(clock.seconds_left())
+            now = f"{n_running} running, {report.n_failed} failed, about {left} left"
+            bar.update(shown, completed=clock.n_seen, counts=now)
 
         yield tell
