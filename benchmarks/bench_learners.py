@@ -1,20 +1,22 @@
-"""Learners against the work they cannot avoid: ratios, everything timed in one run.
+"""Learners against the work they cannot avoid: ratios of CPU time on one core, both sides taking turns.
 
 - gradient of the log posterior over its two matrix products (both in JAX, and the products in NumPy);
 - an HMC iteration over its gradients, and over NumPyro's HMC on the same model if NumPyro is installed;
 - a single-flip Metropolis step against the same step in plain NumPy (double precision, as one would write
   it);
-- two Metropolis chains on two cores against one;
+- two Metropolis chains on two cores against one (elapsed time);
 - an Adam update over the two matrix products of its batch.
 """
 
 import math
+import os
 import time
 
 import numpy as np
 
 import widthwise as ww
 from widthwise.experiments import sample_instance
+from widthwise.learners.family import Start
 
 D, ALPHA = 150, 1.0
 PLAIN = {
@@ -24,55 +26,59 @@ PLAIN = {
 }
 
 
-def seconds(function, n_repeats: int = 11) -> float:
-    """Least time of a call, after one to warm up: what other work on the machine disturbs least."""
-    function()
-    times = []
-    for _ in range(n_repeats):
-        start = time.perf_counter()
+def seconds(*functions, n_repeats: int = 9, clock=time.process_time) -> list[float]:
+    """Least time of a call of each, in turns, after one to warm up."""
+    times = [[] for _ in functions]
+    for function in functions:
         function()
-        times.append(time.perf_counter() - start)
-    return min(times)
+    for _ in range(n_repeats):
+        for function, taken in zip(functions, times, strict=True):
+            start = clock()
+            function()
+            taken.append(clock() - start)
+    return [min(taken) for taken in times]
 
 
 def report(what: str, time_taken: float, reference: float, than: str) -> None:
     print(f"{what:44s} {1e3 * time_taken:9.3f} ms  {time_taken / reference:6.2f} x {than}", flush=True)
 
 
-def gradients(name: str) -> None:
+def on_the_teacher(inst, n_chains: int = 1) -> Start:
+    chains = (np.repeat(array[None], n_chains, axis=0) for array in (inst.weights, inst.readouts))
+    return Start(*chains, is_matched=False, seed=0, iterations=1)
+
+
+def gradients(name: str, n_leapfrog: int = 10) -> None:
     import jax
     import jax.numpy as jnp
 
+    from widthwise.learners.hmc_chain import HmcChain
     from widthwise.learners.jax_model import Data, Model
 
     inst = sample_instance(ww.Problem(name), D, ALPHA)
     data = Data.of(inst, inst.weights[None])
-    w = jnp.asarray(inst.weights, dtype=jnp.float32)
+    x, w = jnp.asarray(inst.inputs), jnp.asarray(inst.weights, dtype=jnp.float32)
     gradient = jax.jit(jax.value_and_grad(Model(inst.problem, inst.k, inst.d).log_posterior))
     products = jax.jit(lambda w, x: (w @ x) @ x.T)
     plain = np.asarray(w)
-    in_jax = seconds(lambda: jax.block_until_ready(products(w, data.inputs)))
-    in_numpy = seconds(lambda: (plain @ inst.inputs) @ inst.inputs.T)
-    taken = seconds(lambda: jax.block_until_ready(gradient(w, data)))
+    settings = {"n_leapfrog": n_leapfrog, "target_acceptance": 0.8, "is_nuts": False, "learn_readouts": False}
+    chain = HmcChain(inst, on_the_teacher(inst), settings | {"step_size": 0.01, "n_warmup": 0})
+    rivals = [
+        lambda: jax.block_until_ready(gradient(w, data)),
+        lambda: jax.block_until_ready(products(w, x)),
+        lambda: (plain @ inst.inputs) @ inst.inputs.T,
+        lambda: chain.advance(1),
+    ]
+    theirs = numpyro_iteration(inst, n_leapfrog) if name == "relu" else None
+    taken, in_jax, in_numpy, iteration, *other = seconds(*rivals, *([theirs] if theirs else []))
     report(f"gradient, {name}", taken, in_jax, "its two products in JAX")
     report(f"gradient, {name}", taken, in_numpy, "its two products in NumPy")
-    hmc_iteration(inst, taken)
+    report("HMC iteration, ten leapfrog steps", iteration, n_leapfrog * taken, "its gradients")
+    if other:
+        report("HMC iteration", iteration, other[0], "NumPyro's")
 
 
-def hmc_iteration(inst, gradient: float, n_leapfrog: int = 10) -> None:
-    from widthwise.learners.hmc import _Hmc
-
-    settings = {"n_leapfrog": n_leapfrog, "target_acceptance": 0.8, "is_nuts": False, "learn_readouts": False}
-    settings |= {"step_size": 0.01, "n_warmup": 0, "seed": 0}
-    chain = _Hmc(inst, inst.weights[None], inst.readouts[None], settings)
-    taken = seconds(lambda: chain.advance(3), 7) / 3
-    report("HMC iteration, ten leapfrog steps", taken, n_leapfrog * gradient, "its gradients")
-    theirs = numpyro_iteration(inst, n_leapfrog)
-    if theirs is not None:
-        report("HMC iteration", taken, theirs, "NumPyro's")
-
-
-def numpyro_iteration(inst, n_leapfrog: int) -> float | None:
+def numpyro_iteration(inst, n_leapfrog: int):
     """An iteration of NumPyro's HMC with as many leapfrog steps; None if NumPyro is not installed."""
     try:
         import numpyro
@@ -102,78 +108,83 @@ def numpyro_iteration(inst, n_leapfrog: int) -> float | None:
     )
     start = {"w": jnp.asarray(inst.weights, dtype=jnp.float32)}
     state = kernel.init(jax.random.PRNGKey(0), 0, start, (x, y), {})
-    many = jax.jit(lambda s, x, y: jax.lax.fori_loop(0, 3, lambda _, t: kernel.sample(t, (x, y), {}), s))
-    return seconds(lambda: jax.block_until_ready(many(state, x, y).z["w"]), 7) / 3
+    one = jax.jit(lambda s, x, y: kernel.sample(s, (x, y), {}))
+    return lambda: jax.block_until_ready(one(state, x, y).z["w"])
 
 
-def metropolis_step(name: str) -> None:
-    from widthwise.learners.metropolis import _Metropolis
+def metropolis_step(name: str, cores: set[int]) -> None:
+    from widthwise.learners.metropolis import MetropolisChain
 
     inst = sample_instance(ww.Problem(name, weights="rademacher", channel=1.25), D, ALPHA)
-    settings = {"temperatures": [1.0], "seed": 0, "scan": "random"}
-    chain = _Metropolis(inst, np.repeat(inst.weights[None], 2, axis=0), settings)
+    chain = MetropolisChain(inst, on_the_teacher(inst, 2), {"temperatures": [1.0], "scan": "random"})
     one = chain.replicas[0]
     n_steps = inst.k * inst.d
-    taken = seconds(lambda: one.sweeps(1, 1.0), 5) / n_steps
-    plain = plain_steps(inst, PLAIN[name], 3000)
-    report(f"Metropolis step, {name}", taken, plain, f"plain NumPy (1/{plain / taken:.0f})")
+    plain = plain_steps(inst, PLAIN[name])
+    taken, reference = seconds(lambda: one.sweeps(1, 1.0), lambda: plain(500), n_repeats=5)
+    taken, reference = taken / n_steps, reference / 500
+    report(f"Metropolis step, {name}", taken, reference, f"plain NumPy (1/{reference / taken:.0f})")
     if name == "relu":
-        both = seconds(
-            lambda: [job.result() for job in [chain.pool.submit(r.sweeps, 1, 1.0) for r in chain.replicas]], 5
+        os.sched_setaffinity(0, cores)  # inherited by the threads of the pool, which start now
+        jobs = [lambda r=r: r.sweeps(1, 1.0) for r in chain.replicas]
+        both, alone = seconds(
+            lambda: [job.result() for job in [chain.pool.submit(job) for job in jobs]],
+            lambda: chain.pool.submit(jobs[0]).result(),
+            clock=time.perf_counter,
         )
-        report("two chains on two cores", both / n_steps, taken, "one chain")
+        report("two chains on two cores (elapsed)", both / n_steps, alone / n_steps, "one chain")
+        os.sched_setaffinity(0, {min(cores)})
 
 
-def plain_steps(inst, activation, n_steps: int) -> float:
-    """Seconds a step of the same algorithm with NumPy arrays."""
+def plain_steps(inst, activation):
+    """A function that makes so many steps of the same algorithm with NumPy arrays."""
     rng = np.random.default_rng(0)
     w, x = inst.weights.copy(), inst.inputs.astype(float)
     hidden, residual = w @ x / math.sqrt(inst.d), inst.outputs(w) - inst.labels
     v, precision = inst.readouts / math.sqrt(inst.k), 1 / (2 * inst.problem.channel.noise)
-    start = time.perf_counter()
-    for _ in range(n_steps):
-        i, j = rng.integers(inst.k), rng.integers(inst.d)
-        moved = hidden[i] - 2 * w[i, j] / math.sqrt(inst.d) * x[j]
-        after = residual + v[i] * (activation(moved) - activation(hidden[i]))
-        if math.log(rng.random()) < precision * (residual @ residual - after @ after):
-            hidden[i], residual = moved, after
-            w[i, j] = -w[i, j]
-    return (time.perf_counter() - start) / n_steps
+
+    def steps(n_steps: int) -> None:
+        nonlocal residual
+        for _ in range(n_steps):
+            i, j = rng.integers(inst.k), rng.integers(inst.d)
+            moved = hidden[i] - 2 * w[i, j] / math.sqrt(inst.d) * x[j]
+            after = residual + v[i] * (activation(moved) - activation(hidden[i]))
+            if math.log(rng.random()) < precision * (residual @ residual - after @ after):
+                hidden[i], residual = moved, after
+                w[i, j] = -w[i, j]
+
+    return steps
 
 
 def adam_update() -> None:
     import jax
     import jax.numpy as jnp
 
-    from widthwise.learners.adam import _Adam
+    from widthwise.learners.adam_chain import AdamChain
 
     inst = sample_instance(ww.Problem("relu"), D, ALPHA)
     size = inst.n // 5
-    settings = {
-        "batch_size": size,
-        "learning_rate": 0.05,
-        "schedule": "constant",
-        "learn_readouts": False,
-        "seed": 0,
-    }
-    chain = _Adam(inst, inst.weights[None], inst.readouts[None], settings)
-    taken = seconds(lambda: chain.advance(10), 7) / 10
+    settings = {"batch_size": size, "learning_rate": 0.05, "schedule": "constant", "learn_readouts": False}
+    chain = AdamChain(inst, on_the_teacher(inst), settings, None)
     batch, w = jnp.asarray(inst.inputs[:, :size]), jnp.asarray(inst.weights, dtype=jnp.float32)
     products = jax.jit(lambda w, x: (w @ x) @ x.T)
-    report(
-        "Adam update, batch of n/5",
-        taken,
-        seconds(lambda: jax.block_until_ready(products(w, batch))),
-        "its products",
+    taken, reference = seconds(
+        lambda: chain.advance(10),
+        lambda: [jax.block_until_ready(products(w, batch)) for _ in range(10)],
     )
+    report("Adam update, batch of n/5", taken / 10, reference / 10, "its products")
 
 
 def main() -> None:
-    for name in ("relu", "tanh(2*x)"):
-        gradients(name)
-    adam_update()
-    for name in PLAIN:
-        metropolis_step(name)
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
+    try:
+        for name in ("relu", "tanh(2*x)"):
+            gradients(name)
+        adam_update()
+        for name in PLAIN:
+            metropolis_step(name, cores)
+    finally:
+        os.sched_setaffinity(0, cores)
 
 
 if __name__ == "__main__":

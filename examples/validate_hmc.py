@@ -7,8 +7,15 @@ equilibrium) and, for ReLU, at random (compared with the universal branch, where
     python examples/validate_hmc.py --dimensions 60
     python examples/validate_hmc.py --dimensions 100
 
-The table that is committed holds all of d = 60, and d = 100 up to alpha = 1: go on with the second command
-(some hours on one core).
+Where the table and the theory differ by more than the finite size explains elsewhere:
+
+- tanh(2x), gamma = 0.5, alpha = 1 lies below a first-order transition (at 1.758, spinodal 1.62). An informed
+  chain forgets the teacher slowly: at d = 60 the weight overlap is 0.28 after 800 iterations and 0.03 +- 0.03
+  after 12 000, when half the Gibbs excess is 0.0955 and two replicas give 0.093 (0.103 in the limit). The
+  column ``replica_excess_error`` needs no equilibrium.
+- ReLU, gamma = 0.5, alpha = 4 lies beside a steep crossover (overlap 0.50 at alpha = 4.2, 0.72 at 4.5),
+  which is rounded at finite size: the error is 0.0157 at d = 60, 0.0182 at d = 150 in the paper, 0.0199 in
+  the limit.
 """
 
 import argparse

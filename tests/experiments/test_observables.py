@@ -103,7 +103,7 @@ def test_two_replicas_need_no_equilibrium():
     a, b, zero = (inst.outputs(w, x) for w in (one, two, inst.weights))
     # (λ⁰ - λ¹)(λ⁰ - λ²) has the mean of the formula, up to the mean of the two teacher overlaps.
     products = (zero - a) * (zero - b)
-    seen = observer.replicas(one, two)["excess_error"]
+    seen = observer.replicas((one, None), (two, None))["excess_error"]
     assert abs(seen - products.mean()) < 4 * products.std() / np.sqrt(products.size)
 
 

@@ -67,6 +67,21 @@ def test_metropolis_on_binary_weights(scan, temperatures):
     assert float(run.trace["drift"].max()) < 1e-3
 
 
+def test_tempering_crosses_what_single_flips_cannot():
+    """σ is almost even, so W_i and -W_i are both likely, and nothing likely lies between them."""
+    problem = ww.Problem("x**2+0.1*x", weights="rademacher", channel=0.4, gamma=2 / 6)
+    inst = sample_instance(problem, d=6, alpha=1.5, seed=1)
+    (exact,) = enumerated(
+        inst, (-1.0, 1.0), np.log([0.5, 0.5]), lambda w: [np.sum(w.sum(0) * inst.weights.sum(0)) / w.size]
+    )
+    options = {"iterations": 240, "n_chains": 10, "record_every": 4, "seed": 3}
+    stuck = chain_means(metropolis(inst, **options), "overlap_power", 1)
+    tempered = metropolis(inst, temperatures=(1.0, 3.0, 9.0, 27.0, 81.0), **options)
+    assert np.ptp(stuck) == 0 and stuck[0] > exact + 0.2
+    z = z_score(chain_means(tempered, "overlap_power", 1), exact)
+    assert abs(z) < N_SIGMA, f"{z:.1f} standard errors from {exact:.4g}"
+
+
 def test_metropolis_with_a_wrong_belief_is_found_out():
     exact = enumerated(BINARY, (-1.0, 1.0), np.log([0.5, 0.5]), error_and_overlap(BINARY))
     run = metropolis(

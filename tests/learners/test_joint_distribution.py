@@ -16,22 +16,37 @@ from widthwise.learners import hmc, metropolis
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::widthwise.learners.NotAtEquilibrium")]
 
+
+def cauchy(labels, outputs, xp=np):
+    return -xp.log(np.pi * 0.3 * (1 + ((labels - xp.tanh(outputs)) / 0.3) ** 2))
+
+
+def draw_cauchy(rng, outputs):
+    return np.tanh(outputs) + 0.3 * rng.standard_cauchy(np.shape(outputs))
+
+
 CHANNELS = {
     "gaussian": 0.4,
     "laplace": ww.channels.Laplace(0.4),
+    "student": ww.channels.StudentT(0.4, 3.5),
     "probit": ww.channels.Probit(0.3, shift=0.4),
     "logistic": ww.channels.Logistic(2.0, shift=0.0),
+    "poisson": ww.channels.Poisson(1.5, shift=0.2),
+    "nonlinear": ww.channels.Nonlinear("tanh(x)", 0.1, shift=0.0),
+    "custom": ww.channels.Custom(cauchy, support=(-np.inf, np.inf), shift=0.0, sampler=draw_cauchy),
 }
+# Both samplers are compiled once a channel: the two tests differ in the number of iterations only.
 SAMPLERS = {
-    "hmc": (
-        hmc,
-        "gaussian",
-        {"iterations": 6, "n_warmup": 0, "step_size": 0.25, "n_leapfrog": 5, "record_every": 6},
-    ),
-    "metropolis": (metropolis, "rademacher", {"iterations": 2, "record_every": 2}),
-    "metropolis-sparse": (metropolis, "sparse-gaussian(0.6)", {"iterations": 4, "record_every": 4}),
+    "hmc": (hmc, "gaussian", {"n_warmup": 0, "step_size": 0.25, "n_leapfrog": 5}, 6, 240),
+    "metropolis": (metropolis, "rademacher", {}, 2, 120),
 }
 N_INSTANCES = 100
+
+
+def everywhere(test):
+    """Run a test for every channel and sampler."""
+    both = pytest.mark.parametrize("sampler", SAMPLERS)(test)
+    return pytest.mark.parametrize("channel", CHANNELS)(both)
 
 
 def statistics(instance, weights):
@@ -43,15 +58,17 @@ def statistics(instance, weights):
     )
 
 
-def changes(sampler, weights, channel, options, belief=None):
+def instances(weights, channel, first_seed):
+    problem = ww.Problem("relu", weights=weights, channel=channel, gamma=0.75)
+    return [sample_instance(problem, d=4, alpha=0.8, seed=first_seed + i) for i in range(N_INSTANCES)]
+
+
+def changes(learner, weights, channel, options, n_iterations, belief=None):
     """g(W after, y) - g(W⁰, y) for independent instances."""
-    learner = sampler
-    problem = ww.Problem("softplus", weights=weights, channel=channel, gamma=0.75)
     result = []
-    for seed in range(N_INSTANCES):
-        inst = sample_instance(problem, d=4, alpha=0.8, seed=seed)
+    for inst in instances(weights, channel, 0):
         data = inst if belief is None else _believed(inst, belief)
-        run = learner(data, start="teacher", seed=seed, progress=False, **options)
+        run = learner(data, seed=inst.seed, iterations=n_iterations, record_every=n_iterations, **options)
         result.append(statistics(inst, run.weights[0].astype(float)) - statistics(inst, inst.weights))
     return np.array(result)
 
@@ -63,11 +80,10 @@ def _believed(inst, channel):
     )
 
 
-@pytest.mark.parametrize("channel", CHANNELS)
-@pytest.mark.parametrize("sampler", ["hmc", "metropolis"])
+@everywhere
 def test_joint_law_is_left_as_it_is(sampler, channel):
-    learner, weights, options = SAMPLERS[sampler]
-    moved = changes(learner, weights, CHANNELS[channel], options)
+    learner, weights, options, n_iterations, _ = SAMPLERS[sampler]
+    moved = changes(learner, weights, CHANNELS[channel], options, n_iterations)
     assert np.mean(np.any(moved != 0, axis=1)) > 0.5, "the sampler hardly moves: the test would prove nothing"
     for name, column in zip(("likelihood", "linear", "pair", "fourth power"), moved.T, strict=True):
         if np.ptp(column) > 0:  # the fourth power of ±1 never changes
@@ -75,35 +91,38 @@ def test_joint_law_is_left_as_it_is(sampler, channel):
 
 
 def test_prior_proposals_leave_the_joint_law():
-    learner, weights, options = SAMPLERS["metropolis-sparse"]
-    for column in changes(learner, weights, 0.4, options).T:
+    for column in changes(metropolis, "sparse-gaussian(0.6)", 0.4, {}, 4).T:
         assert abs(z_score(column)) < 4
 
 
-@pytest.mark.parametrize("sampler", ["hmc", "metropolis"])
+@pytest.mark.parametrize("sampler", SAMPLERS)
 def test_biased_sampler_is_found_out(sampler):
-    learner, weights, options = SAMPLERS[sampler]
-    longer = options | {"iterations": 5 * options["iterations"]}
-    moved = changes(learner, weights, 0.4, longer, belief=0.15)
+    learner, weights, options, n_iterations, _ = SAMPLERS[sampler]
+    moved = changes(learner, weights, 0.4, options, 5 * n_iterations, belief=0.15)
     assert max(abs(z_score(column)) for column in moved.T if np.ptp(column) > 0) > 5
 
 
 N_DRAWS = 9
 
 
-def ranks(learner, weights, options, belief=None):
+def ranks(learner, weights, channel, options, n_iterations, belief=None):
     """Rank of the likelihood of the teacher among those of posterior draws, from 0 to N_DRAWS."""
-    problem = ww.Problem("softplus", weights=weights, channel=0.4, gamma=0.75)
     found = []
-    for seed in range(N_INSTANCES):
-        inst = sample_instance(problem, d=4, alpha=0.8, seed=1000 + seed)
+    for inst in instances(weights, channel, 1000):
         data = inst if belief is None else _believed(inst, belief)
-        run = learner(data, start="random", seed=seed, progress=False, **options)
+        run = learner(
+            data,
+            start="random",
+            seed=inst.seed,
+            iterations=n_iterations,
+            record_every=n_iterations // 20,
+            **options,
+        )
         draws = run.draws[0, -N_DRAWS:].astype(float)
-        # The teacher's part in the likelihood is not a tie-breaker for ±1 weights, so ties are broken at
-        # random.
+        assert len(draws) == N_DRAWS
+        # A draw of ±1 weights can be the teacher itself: ties are broken at random.
         values = np.array([statistics(inst, w)[0] for w in draws]) - statistics(inst, inst.weights)[0]
-        jitter = np.random.default_rng(seed).uniform(-1e-6, 1e-6, values.size)
+        jitter = np.random.default_rng(inst.seed).uniform(-1e-6, 1e-6, values.size)
         found.append(np.sum(values + jitter < 0))
     return np.array(found)
 
@@ -114,17 +133,14 @@ def chi_square(found):
     return float(np.sum((counts - expected) ** 2) / expected)
 
 
-CALIBRATION = {
-    "hmc": (hmc, "gaussian", {"iterations": 400, "record_every": 20, "step_size": 0.1}),
-    "metropolis": (metropolis, "rademacher", {"iterations": 200, "record_every": 10}),
-}
-
-
-@pytest.mark.parametrize("sampler", CALIBRATION)
-def test_ranks_are_uniform(sampler):
-    found = ranks(*CALIBRATION[sampler])
+@everywhere
+def test_ranks_are_uniform(sampler, channel):
+    learner, weights, options, _, n_iterations = SAMPLERS[sampler]
+    found = ranks(learner, weights, CHANNELS[channel], options, n_iterations)
     assert chi_square(found) < 27.9  # 0.1 % of a chi-square with nine degrees of freedom lies beyond
 
 
-def test_ranks_of_a_biased_sampler_are_not():
-    assert chi_square(ranks(*CALIBRATION["metropolis"], belief=0.15)) > 40
+@pytest.mark.parametrize("sampler", SAMPLERS)
+def test_ranks_of_a_biased_sampler_are_not(sampler):
+    learner, weights, options, _, n_iterations = SAMPLERS[sampler]
+    assert chi_square(ranks(learner, weights, 0.4, options, n_iterations, belief=0.1)) > 40

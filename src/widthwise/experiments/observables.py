@@ -120,13 +120,19 @@ class Observer:
             w = sign[:, None] * w[match]
         return self.groups.mean(np.einsum("ij,ij->i", w, teacher) / teacher.shape[1])
 
-    def replicas(self, first: np.ndarray, second: np.ndarray) -> dict[str, float]:
+    def replicas(
+        self,
+        first: tuple[np.ndarray, np.ndarray | None],
+        second: tuple[np.ndarray, np.ndarray | None],
+    ) -> dict[str, float]:
         """Two draws against each other and the teacher: excess error without Nishimori, and both sides of it.
+
+        A draw is (weights, readouts), with None for the teacher's readouts.
 
         ``excess_error`` is K⁰⁰ - 2K⁰¹ + K¹²; at equilibrium ``teacher_overlap`` (mean of K⁰¹ and K⁰²) and
         ``replica_overlap`` (K¹²) agree on average.
         """
-        one, two = self._student(first, None), self._student(second, None)
+        one, two = self._student(*first), self._student(*second)
         teacher = 0.5 * (self.covariance(one, self._teacher) + self.covariance(two, self._teacher))
         between = self.covariance(one, two)
         return {

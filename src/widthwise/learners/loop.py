@@ -18,13 +18,18 @@ from .checkpoint import Checkpoint
 from .progress import Progress, progress_bar
 from .run import Run
 
-__all__ = ["Chain", "checked_counts", "run_chain", "starting_weights"]
+__all__ = ["Chain", "run_chain"]
 
 _N_DRAWS = 8  # kept from the second half of a run, to compare replicas
 
 
 class Chain(Protocol):
     """One learner at work, possibly on several chains at once."""
+
+    settings: dict[str, Any]
+    """Its own options: a checkpoint is gone on with only if they are the same."""
+    patience: int | None
+    """For what is not a sampler: records without a better network after which to stop."""
 
     @property
     def weights(self) -> np.ndarray:
@@ -63,17 +68,17 @@ def run_chain(
     max_seconds: float | None = None,
     discard: float = 0.5,
     is_sampler: bool = True,
-    patience: int | None = None,
 ) -> Run:
     """Advance ``chain`` to ``iterations``, observing it every ``record_every``, and gather the result.
 
     With ``checkpoint``, the state is written there now and then and at the end; a run that finds its own
     file goes on from it and ends exactly as one that was never stopped. What is not a sampler returns the
-    best network it passed through, and stops after ``patience`` records without a better one.
+    best network it passed through.
     """
     start = time.perf_counter()
     observer = Observer(instance, is_matched=is_matched)
     book = _Book(observer, is_sampler)
+    settings = settings | chain.settings
     file = Checkpoint(checkpoint, learner, instance, {**settings, "record_every": record_every})
     saved = file.read()
     if saved is None:
@@ -98,11 +103,12 @@ def run_chain(
                 last = (done, chain.save())
                 show(done, book.latest())
                 file.write_now_and_then(*last, book.save)
-                if patience is not None and book.n_since_best() >= patience:
+                if chain.patience is not None and book.n_since_best() >= chain.patience:
                     status = "stopped early"
                     break
         except KeyboardInterrupt:
             status = "interrupted"
+            chain.restore(dict(last[1]))
     file.write(*last, book.save())
     return Run(
         learner=learner,
@@ -111,46 +117,14 @@ def run_chain(
         status=status,
         weights=np.array(chain.weights if is_sampler else book.best["weights"]),
         readouts=_readouts(chain) if is_sampler else book.best.get("readouts"),
-        draws=book.kept(),
+        draws=book.kept(book.draws),
+        draw_readouts=book.kept(book.draw_readouts),
         is_sampler=is_sampler,
         is_best_kept=not is_sampler,
         discard=discard,
         timings={"seconds": time.perf_counter() - start, "iterations": float(done)},
         settings=settings,
     )
-
-
-def checked_counts(iterations: int, record_every: int | None, n_chains: int, seed: int) -> int:
-    """``record_every``, by default a hundredth of the run, after checking the counts."""
-    for name, value, least in (("iterations", iterations, 1), ("n_chains", n_chains, 1), ("seed", seed, 0)):
-        if not (isinstance(value, (int, np.integer)) and value >= least):
-            raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
-    if record_every is None:
-        return max(1, iterations // 100)
-    if not (isinstance(record_every, (int, np.integer)) and record_every >= 1):
-        raise ValueError(f"record_every must be a whole number >= 1 (iterations), got {record_every!r}")
-    return int(record_every)
-
-
-def starting_weights(
-    instance: Instance, start: str | np.ndarray, n_chains: int, rng: np.random.Generator
-) -> tuple[np.ndarray, bool]:
-    """Weights of each chain at the start, and whether their units have to be matched with the teacher's."""
-    shape = (n_chains, instance.k, instance.d)
-    if isinstance(start, str):
-        if start == "teacher":
-            return np.broadcast_to(instance.weights, shape).copy(), False
-        if start == "random":
-            return instance.problem.weights.sample(rng, shape), True
-        raise ValueError(f"start must be 'teacher', 'random' or an array of weights, got {start!r}")
-    given = np.asarray(start, dtype=float)
-    if given.shape not in (shape, shape[1:]):
-        raise ValueError(
-            f"start must have the shape {shape[1:]} (k, d) or {shape} with chains, got {given.shape}"
-        )
-    if not np.isfinite(given).all():
-        raise ValueError("start must hold finite weights")
-    return np.broadcast_to(given, shape).copy(), True
 
 
 def _readouts(chain: Chain) -> np.ndarray | None:
@@ -166,6 +140,7 @@ class _Book:
         self.iterations: list[int] = []
         self.rows: list[dict[str, np.ndarray]] = []
         self.draws: list[np.ndarray] = []
+        self.draw_readouts: list[np.ndarray] = []
         self.stride = 1
         self.n_offered = 0
         self.best: dict[str, np.ndarray] = {}
@@ -180,7 +155,7 @@ class _Book:
         self.iterations.append(done)
         self._note_best(row["excess_error"], chain)
         if keep:
-            self._offer(np.array(chain.weights, dtype=np.float32))
+            self._offer(chain)
 
     def _note_best(self, error: np.ndarray, chain: Chain) -> None:
         """Keep, for each chain, the network of lowest error so far."""
@@ -200,19 +175,22 @@ class _Book:
     def n_since_best(self) -> int:
         return len(self.rows) - 1 - int(self.best["record"].max())
 
-    def _offer(self, weights: np.ndarray) -> None:
+    def _offer(self, chain: Chain) -> None:
         """Keep every stride-th draw, and double the stride when there are too many."""
         if self.n_offered % self.stride == 0:
-            self.draws.append(weights)
+            self.draws.append(np.array(chain.weights, dtype=np.float32))
+            if chain.readouts is not None:
+                self.draw_readouts.append(np.array(chain.readouts, dtype=np.float32))
         self.n_offered += 1
         if len(self.draws) > 2 * _N_DRAWS:
-            self.draws, self.stride = self.draws[::2], 2 * self.stride
+            self.draws, self.draw_readouts = self.draws[::2], self.draw_readouts[::2]
+            self.stride *= 2
 
     def latest(self) -> dict[str, float]:
         return {key: float(np.mean(self.rows[-1].get(key, np.nan))) for key in ("excess_error", "acceptance")}
 
-    def kept(self) -> np.ndarray | None:
-        return np.stack(self.draws, axis=1) if self.draws else None
+    def kept(self, draws: list[np.ndarray]) -> np.ndarray | None:
+        return np.stack(draws, axis=1) if draws else None
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Columns, draw by draw; what was not recorded at an iteration is NaN."""
@@ -247,12 +225,14 @@ class _Book:
         saved |= {f"best:{name}": value for name, value in self.best.items()}
         saved["book:iterations"] = np.array(self.iterations)
         saved["book:draws"] = np.array(self.draws)
+        saved["book:draw_readouts"] = np.array(self.draw_readouts)
         saved["book:counts"] = np.array([self.stride, self.n_offered])
         return saved
 
     def restore(self, saved: dict[str, np.ndarray]) -> None:
         self.iterations = [int(i) for i in saved.pop("book:iterations")]
         self.draws = list(saved.pop("book:draws"))
+        self.draw_readouts = list(saved.pop("book:draw_readouts"))
         self.stride, self.n_offered = (int(i) for i in saved.pop("book:counts"))
         self.best = {
             key.removeprefix("best:"): saved.pop(key) for key in list(saved) if key.startswith("best:")

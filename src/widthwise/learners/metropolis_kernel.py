@@ -11,7 +11,7 @@ _BLOCK = 2048  # samples whose gains are summed in single precision before being
 
 
 @lru_cache(maxsize=32)
-def build_sweep(activation: Callable, gain: Callable, keeps_active: bool) -> Callable:
+def build_sweep(activation: Callable, gain: Callable, factor: Callable, keeps_active: bool) -> Callable:
     """A function that makes one step for each of ``sites`` and returns the numbers accepted and gained.
 
     Discrete laws propose atom ``index + shift`` (cyclically) and weigh the prior; the others take
@@ -28,8 +28,8 @@ def build_sweep(activation: Callable, gain: Callable, keeps_active: bool) -> Cal
         for m in range(hidden.size):
             h = hidden[m]
             before = active[m] if keeps_active else activation(h)
-            change = step * (activation(h + shift * x[m]) - before)
-            total += gain(codes[m], outputs[m], change, parameters, table)
+            change = activation(h + shift * x[m]) - before
+            total += gain(codes[m], outputs[m], change, step, parameters, table)
         return total
 
     @numba.njit(fastmath=True, nogil=True, error_model="numpy")
@@ -48,7 +48,7 @@ def build_sweep(activation: Callable, gain: Callable, keeps_active: bool) -> Cal
                 parameters,
                 table,
             )
-        return total
+        return factor(step, parameters) * total
 
     @numba.njit(fastmath=True, nogil=True, error_model="numpy")
     def accept(hidden, active, outputs, x, step, shift):

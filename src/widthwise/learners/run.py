@@ -48,6 +48,8 @@ class Run(Plotted):
     """Readouts of the student, chain × k; None where they are the teacher's."""
     draws: np.ndarray | None = None
     """A few draws of the second half, chain × draw × k × d, for comparing replicas."""
+    draw_readouts: np.ndarray | None = None
+    """Readouts of ``draws``, chain × draw × k; None where they are the teacher's."""
     is_sampler: bool = True
     is_best_kept: bool = False
     """Whether the result is the best network passed through (early stopping), not the last."""
@@ -136,15 +138,15 @@ class Run(Plotted):
             return {key: float("nan") for key in ("excess_error", "teacher_overlap", "replica_overlap")}
         n_chains, n_draws = self.draws.shape[:2]
         observer = Observer(self.instance)
-        if n_chains > 1:
-            pairs = [
-                (self.draws[c, t], self.draws[c + 1, t]) for c in range(n_chains - 1) for t in range(n_draws)
-            ]
-        else:
-            half = n_draws // 2
-            pairs = [(self.draws[0, t], self.draws[0, t + half]) for t in range(n_draws - half)]
-        values = [observer.replicas(*pair) for pair in pairs]
+        half = n_draws // 2
+        pairs = [((c, t), (c + 1, t)) for c in range(n_chains - 1) for t in range(n_draws)]
+        pairs = pairs or [((0, t), (0, t + half)) for t in range(n_draws - half)]
+        values = [observer.replicas(self._draw(one), self._draw(two)) for one, two in pairs]
         return {key: float(np.mean([value[key] for value in values])) for key in values[0]}
+
+    def _draw(self, where: tuple[int, int]) -> tuple[np.ndarray, np.ndarray | None]:
+        assert self.draws is not None
+        return self.draws[where], None if self.draw_readouts is None else self.draw_readouts[where]
 
     @property
     def is_at_equilibrium(self) -> bool:

@@ -1,0 +1,79 @@
+"""Networks in training with Adam.
+
+A batch is a few blocks of consecutive samples, drawn without replacement for every update: samples are
+independent, so blocks are as random as single samples, and nothing is gathered.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from ..experiments.instance import Instance
+from .family import Start
+from .jax_chain import JaxChain
+from .jax_model import BLOCK, Data, Model
+
+__all__ = ["AdamChain"]
+
+
+class AdamChain(JaxChain):
+    """The state is (weights and readouts, moments of Adam, key)."""
+
+    def __init__(
+        self, instance: Instance, start: Start, settings: dict[str, Any], patience: int | None
+    ) -> None:
+        self.settings, self.patience = settings, patience
+        model = Model(instance.problem, instance.k, instance.d, learn_readouts=settings["learn_readouts"])
+        optimiser = optax.adam(_rate(settings))
+        n_drawn = max(1, round(settings["batch_size"] / BLOCK))
+        self._data = Data.of(instance, start.weights, block=math.ceil(settings["batch_size"] / n_drawn))
+        n_blocks = len(self._data.labels)
+
+        def update(network, moments, key, data):
+            blocks = jax.random.permutation(key, n_blocks)[:n_drawn]
+            n_samples = jnp.sum(data.counts[blocks])
+            value, gradient = model.likelihood_and_gradient(network, data, blocks)
+            loss, descent = jax.tree.map(lambda x: -x / n_samples, (value, gradient))
+            change, moments = optimiser.update(descent, moments, network)
+            return optax.apply_updates(network, change), moments, loss - data.offsets[0]
+
+        def iteration(_, carried, data):
+            (networks, moments, key), total = carried
+            key, now = jax.random.split(key)
+            keys = jax.random.split(now, len(start.weights))
+            networks, moments, loss = jax.vmap(update, in_axes=(0, 0, 0, None))(networks, moments, keys, data)
+            return (networks, moments, key), total + loss
+
+        def block(carry, data, n_iterations):
+            zero = jnp.zeros(len(start.weights), instance.dtype)
+            carry, total = jax.lax.fori_loop(0, n_iterations, partial(iteration, data=data), (carry, zero))
+            return carry, total / n_iterations
+
+        self._block = jax.jit(block)
+        learnt = (start.weights, start.readouts)[: 1 + settings["learn_readouts"]]
+        networks = tuple(jnp.asarray(part, dtype=instance.dtype) for part in learnt)
+        moments = jax.vmap(optimiser.init)(networks)
+        self._carry = (networks, moments, jax.random.PRNGKey(start.seed))
+
+    def network(self) -> tuple[Any, ...]:
+        return self._carry[0]
+
+    def advance(self, n_iterations: int) -> dict[str, np.ndarray]:
+        self._carry, loss = self._block(self._carry, self._data, n_iterations)
+        return {"training_loss": np.asarray(loss, dtype=float)}
+
+
+def _rate(settings: dict[str, Any]) -> Any:
+    rate = settings["learning_rate"]
+    if settings["schedule"] == "cosine":
+        return optax.cosine_decay_schedule(rate, settings["iterations"])
+    if settings["schedule"] == "exponential":
+        return optax.exponential_decay(rate, settings["iterations"], 0.01)
+    return rate

@@ -1,0 +1,117 @@
+"""Every channel and activation that the theory knows runs in every learner, or is refused in words."""
+
+import numpy as np
+import pytest
+
+import widthwise as ww
+from widthwise.experiments import sample_instance
+from widthwise.ingredients.activations import ACTIVATIONS
+from widthwise.learners import adam, hmc, metropolis
+from widthwise.learners.numba_functions import label_kernel, numba_activation
+
+pytestmark = pytest.mark.filterwarnings("ignore::widthwise.learners.NotAtEquilibrium")
+
+
+def softsign(x):
+    return x / (1 + x * x) ** 0.5
+
+
+def logit(labels, outputs, xp=np):
+    return -xp.logaddexp(0.0, -3.0 * labels * outputs)
+
+
+def gaussian(labels, outputs, xp=np):
+    return -((labels - outputs) ** 2) / 0.6 - 0.5 * np.log(0.6 * np.pi)
+
+
+CHANNELS = {
+    "gaussian": 0.3,
+    "laplace": ww.channels.Laplace(0.4),
+    "student": ww.channels.StudentT(0.4, 3.5),
+    "probit": ww.channels.Probit(0.3, shift=0.4),
+    "logistic": ww.channels.Logistic(2.0, shift=0.0),
+    "poisson": ww.channels.Poisson(1.5, shift=0.2),
+    "nonlinear": ww.channels.Nonlinear("tanh(x)", 0.1, shift=0.0),
+    "nonlinear-callable": ww.channels.Nonlinear(softsign, 0.1, shift=0.0),
+    "custom-labels": ww.channels.Custom(logit, labels=(-1.0, 1.0), shift=0.0),
+    "custom": ww.channels.Custom(gaussian, support=(-np.inf, np.inf), shift=0.0),
+}
+LEARNERS = {"hmc": (hmc, "gaussian"), "metropolis": (metropolis, "rademacher"), "adam": (adam, "gaussian")}
+SPECS = (*ACTIVATIONS, "tanh(2*x)", "max(x,0.2*x)-exp(-x**2)", "leaky-relu(0.3)", "abs(x)", "cos(x)")
+
+
+def finite(run):
+    assert run.status == "done" and np.isfinite(run.trace["excess_error"]).all()
+    assert not np.array_equal(run.weights[0], run.instance.weights)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_channels(learner, channel):
+    run, weights = LEARNERS[learner]
+    problem = ww.Problem("relu", weights=weights, channel=CHANNELS[channel], gamma=0.6)
+    finite(run(sample_instance(problem, d=5, alpha=1.2, seed=1), iterations=4, seed=1))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", LEARNERS)
+@pytest.mark.parametrize("activation", [*SPECS, softsign], ids=lambda spec: getattr(spec, "__name__", spec))
+def test_activations(learner, activation):
+    run, weights = LEARNERS[learner]
+    problem = ww.Problem(activation, weights=weights, channel=0.3, gamma=0.6)
+    finite(run(sample_instance(problem, d=5, alpha=1.2, seed=1), iterations=4, seed=1))
+
+
+def test_what_has_no_gradient_is_refused():
+    jump = sample_instance(ww.Problem("sign(x)", channel=0.3), d=6, alpha=1.0)
+    with pytest.raises(ValueError, match="use metropolis"):
+        hmc(jump)
+    bare = ww.channels.Custom(
+        lambda y, x: -((np.asarray(y) - np.asarray(x)) ** 2) / 0.6 - 0.5 * np.log(0.6 * np.pi),
+        support=(-np.inf, np.inf),
+        shift=0.0,
+    )
+    inst = sample_instance(ww.Problem("relu", channel=bare), d=6, alpha=1.0)
+    for learner in (hmc, adam):
+        with pytest.raises(ValueError, match="channel 'custom' cannot be differentiated by JAX.*xp"):
+            learner(inst, iterations=2)
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_labels_without_noise_are_refused(learner):
+    run, weights = LEARNERS[learner]
+    problem = ww.Problem("tanh(2*x)", weights=weights, channel=ww.channels.Sign())
+    with pytest.raises(ValueError, match=f"{learner} follows the likelihood.*Probit"):
+        run(sample_instance(problem, d=6, alpha=1.0))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+def test_compiled_activations(spec):
+    """Single precision: rounding of the value, and of the argument times the slope."""
+    activation = ww.Problem(spec).activation
+    function = numba_activation(activation, "float32")
+    x = np.linspace(-5.9, 6.1, 977).astype(np.float32)
+    seen, exact = np.array([function(u) for u in x]), activation(x.astype(float))
+    slope = np.abs(np.gradient(exact, x.astype(float)))
+    assert np.all(np.abs(seen - exact) < 1e-6 * (1 + np.abs(exact) + np.abs(x) * slope))
+
+
+@pytest.mark.parametrize("channel", CHANNELS)
+def test_gains_are_changes_of_the_likelihood(channel):
+    """The compiled change of ln P(y | λ) against the difference of two values in double precision."""
+    law = ww.Problem("relu", channel=CHANNELS[channel]).channel
+    rng = np.random.default_rng(0)
+    outputs = rng.normal(0.0, 0.8, 40)
+    labels = law.sample(rng, outputs)
+    kernel = label_kernel(law, labels, outputs, np.float64)
+    step, changes = np.float64(0.3), rng.standard_normal(40)
+    gains = [
+        kernel.gain(code, state, change, step, kernel.parameters, kernel.table)
+        for code, state, change in zip(kernel.codes, outputs - kernel.shift, changes, strict=True)
+    ]
+    seen = kernel.factor(step, kernel.parameters) * np.array(gains)
+    exact = law.log_likelihood(labels, outputs + step * changes) - law.log_likelihood(labels, outputs)
+    # Linear interpolation; Laplace has a kink, rounded off over one step of its table.
+    tolerance = 1e-3 if channel == "laplace" else 2e-6
+    assert np.max(np.abs(seen - exact)) < tolerance
