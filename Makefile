@@ -18,7 +18,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	VECLIB_MAXIMUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint bench docs clean
+.PHONY: browser help demo test test-fast lint bench docs clean
 
 help: ## list the targets
 	@echo "make <target>, where <target> is one of"
@@ -28,11 +28,15 @@ help: ## list the targets
 demo: $(CORE) ## predict a learning curve: print a table, write demo/learning_curve.png
 	$(BIN)/python examples/demo.py
 
-test: $(STAMP) ## run all the tests
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
+test: $(STAMP) browser ## run all the tests
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
-test-fast: $(STAMP) ## run the tests that are not marked slow
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m "not slow" $(PYTEST_ARGS)
+test-fast: $(STAMP) browser ## run the tests that are not marked slow
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow" $(PYTEST_ARGS)
+
+# The tests of the page need a browser: one that is there, else Debian's, else Playwright's own.
+browser: $(STAMP)
+	@$(BIN)/python tests/explorer/browser.py
 
 lint: $(STAMP) ## check style, import order, undefined names, formatting and types
 	$(BIN)/ruff check .

@@ -17,7 +17,7 @@ from ..theory.solution import LearningCurve, Solution
 from ..theory.transitions import Transition
 from .quantities import QUANTITIES, values_of
 
-__all__ = ["curve_figure", "finish", "hover_text", "interactive"]
+__all__ = ["branch_traces", "curve_figure", "describe", "finish", "hover_text", "interactive", "look"]
 
 DASHES = ("solid", "dash", "dot")
 STATES = ("equilibrium", "metastable", "unstable")
@@ -27,6 +27,8 @@ PIN_COLORS = ("#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1")
 INK = "#333940"
 GRID = "rgba(128,128,128,0.22)"
 
+FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', sans-serif"
+
 ALPHA_LABEL = "samples per squared dimension α = n/d²"
 
 
@@ -35,9 +37,11 @@ def interactive(curve: LearningCurve, quantity: str = "excess_error", *, is_log:
 
     ``quantity`` is a field of a solution or another measure: see ``QUANTITIES``.
     """
+    import plotly.graph_objects as go
+
     if quantity not in QUANTITIES:
         raise ValueError(f"unknown quantity {quantity!r}; choose from {', '.join(QUANTITIES)}")
-    return curve_figure([curve], [values_of(curve, quantity)], quantity, is_log_y=is_log)
+    return go.Figure(curve_figure([curve], [values_of(curve, quantity)], quantity, is_log_y=is_log))
 
 
 def curve_figure(
@@ -50,23 +54,21 @@ def curve_figure(
     is_log_y: bool = True,
     reach: float | None = None,
     color: str | None = None,
-) -> Any:
-    """All branches of one problem with its transitions."""
-    import plotly.graph_objects as go
+) -> dict[str, Any]:
+    """All branches of one problem with its transitions, as Plotly's plain record.
 
-    figure = go.Figure()
+    Plotly's own classes check every entry, which takes longer than the theory does.
+    """
     color = color or (activation_color(branches[0].problem.activation.name) if branches else INK)
-    add_branches(figure, branches, values, color)
-    add_changes(figure, changes, reach)
-    word = QUANTITIES[quantity]
-    finish(figure, x=ALPHA_LABEL, y=word.label, is_log_x=is_log_x, is_log_y=is_log_y)
+    layout = look(x=ALPHA_LABEL, y=QUANTITIES[quantity].label, is_log_x=is_log_x, is_log_y=is_log_y)
     if reach is not None:
-        figure.update_xaxes(range=[np.log10(reach / 250), np.log10(reach)] if is_log_x else [0, reach])
-    return figure
+        low = float(np.log10(reach / 250))
+        layout["xaxis"]["range"] = [low, float(np.log10(reach))] if is_log_x else [0, reach]
+    layout["shapes"], layout["annotations"] = _change_marks(changes, reach, is_log_x)
+    return {"data": branch_traces(branches, values, color), "layout": layout}
 
 
-def add_branches(
-    figure: Any,
+def branch_traces(
     branches: Sequence[LearningCurve],
     values: Sequence[np.ndarray],
     color: str,
@@ -74,65 +76,70 @@ def add_branches(
     name: str = "",
     width: float = 1.0,
     has_unstable: bool = True,
-) -> None:
+) -> list[dict[str, Any]]:
     """One line for each stretch of one state; the legend names each state once."""
-    import plotly.graph_objects as go
-
     named: set[int] = set()
+    traces = []
     for branch, y in zip(branches, values, strict=True):
         texts = [hover_text(point) for point in branch]
+        alpha = branch.alpha
         for start, stop, state in stretches_of(states_of(branch)):
             if state == 2 and not has_unstable:
                 continue
-            part = slice(start, stop)
-            label = name if name else STATES[state]
-            figure.add_trace(
-                go.Scatter(
-                    x=branch.alpha[part],
-                    y=y[part],
-                    mode="lines" if stop - start > 1 else "markers",
-                    line={"color": color, "dash": DASHES[state], "width": width * _WIDTHS[state]},
-                    opacity=_OPACITY[state],
-                    name=label,
-                    legendgroup=f"{name}{state}",
-                    legendrank=(2000 if name else 1000) + state,
-                    showlegend=state not in named and (not name or state == 0),
-                    text=texts[part],
-                    hovertemplate="%{text}<extra>" + (name or STATES[state]) + "</extra>",
-                )
+            traces.append(
+                {
+                    "type": "scatter",
+                    "x": alpha[start:stop].tolist(),
+                    "y": y[start:stop].tolist(),
+                    "mode": "lines" if stop - start > 1 else "markers",
+                    "line": {"color": color, "dash": DASHES[state], "width": width * _WIDTHS[state]},
+                    "opacity": _OPACITY[state],
+                    "name": name or STATES[state],
+                    "legendgroup": f"{name}{state}",
+                    "legendrank": (2000 if name else 1000) + state,
+                    "showlegend": state not in named and (not name or state == 0),
+                    "text": texts[start:stop],
+                    "hovertemplate": "%{text}<extra>" + (name or STATES[state]) + "</extra>",
+                }
             )
             named.add(state)
+    return traces
 
 
-def add_changes(figure: Any, changes: Sequence[Transition], reach: float | None = None) -> None:
-    """A thin line for each transition, with its value and kind above the frame; the region of coexistence."""
+def _change_marks(
+    changes: Sequence[Transition], reach: float | None, is_log_x: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """A thin line for each transition with its value and kind above it, and where two phases are stable."""
     at: dict[float, list[Transition]] = {}
     for change in changes:
         if change.alpha > 0 and (reach is None or change.alpha <= reach):
             at.setdefault(change.alpha, []).append(change)
+    shapes: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
     for alpha, here in at.items():
         first = here[0]
         is_jump = first.kind == "first-order"
-        figure.add_vline(
-            x=alpha, line={"color": "#8a8f98", "width": 1.2, "dash": "solid" if is_jump else "dot"}
-        )
-        figure.add_annotation(
-            x=alpha,
-            y=1.0,
-            xref="x",
-            yref="paper",
-            yanchor="bottom",
-            showarrow=False,
-            text=f"{alpha:.4g}<br>{'jump' if is_jump else 'onset'}",
-            hovertext="<br>".join(str(t) for t in here),
-            font={"size": 11, "color": INK},
-        )
+        across = {"yref": "paper", "y0": 0, "y1": 1}
+        line = {"color": "#8a8f98", "width": 1.2, "dash": "solid" if is_jump else "dot"}
+        shapes.append({"type": "line", "x0": alpha, "x1": alpha, **across, "line": line})
         if is_jump and first.spinodals:
             low, high = first.spinodals
-            high = high if np.isfinite(high) else (reach or alpha)  # the old solution stays stable for ever
-            figure.add_vrect(
-                x0=low, x1=min(high, reach or high), fillcolor="#8a8f98", opacity=0.07, line_width=0
-            )
+            high = min(high, reach) if reach is not None else high if np.isfinite(high) else alpha
+            shade = {"fillcolor": "#8a8f98", "opacity": 0.07, "line": {"width": 0}, "layer": "below"}
+            shapes.append({"type": "rect", "x0": low, "x1": high, **across, **shade})
+        notes.append(
+            {
+                "x": float(np.log10(alpha)) if is_log_x else alpha,
+                "y": 1.0,
+                "yref": "paper",
+                "yanchor": "bottom",
+                "showarrow": False,
+                "text": f"{alpha:.4g}<br>{'jump' if is_jump else 'onset'}",
+                "hovertext": "<br>".join(str(t) for t in here),
+                "font": {"size": 11, "color": INK},
+            }
+        )
+    return shapes, notes
 
 
 def hover_text(point: Solution) -> str:
@@ -155,39 +162,46 @@ def hover_text(point: Solution) -> str:
     return "<br>".join(lines)
 
 
-def finish(
-    figure: Any, *, x: str, y: str, is_log_x: bool = False, is_log_y: bool = False, is_small: bool = False
-) -> Any:
+def finish(figure: Any, **how: Any) -> Any:
+    """Give a figure the common look."""
+    return figure.update_layout(look(**how))
+
+
+def look(
+    *, x: str, y: str, is_log_x: bool = False, is_log_y: bool = False, is_small: bool = False
+) -> dict[str, Any]:
     """The common look: transparent, quiet grid, legend below (above a small figure)."""
-    axis: dict[str, Any] = {
-        "gridcolor": GRID,
-        "zeroline": False,
-        "linecolor": "#8a8f98",
-        "ticks": "outside",
-        "tickcolor": "#8a8f98",
-        "title": {"standoff": 4 if is_small else 8, "font": {"size": 13 if is_small else 15}},
-        "exponentformat": "power",
+
+    def axis(title: str, is_log: bool) -> dict[str, Any]:
+        font = {"size": 13 if is_small else 15}
+        return {
+            "type": "log" if is_log else "linear",
+            "title": {"text": title, "standoff": 4 if is_small else 8, "font": font},
+            "gridcolor": GRID,
+            "zeroline": False,
+            "showline": True,
+            "linecolor": "#8a8f98",
+            "ticks": "outside",
+            "tickcolor": "#8a8f98",
+            "exponentformat": "power",
+        }
+
+    legend = {"orientation": "h", "yref": "container", "x": 0, "font": {"size": 11 if is_small else 13}}
+    legend |= {"y": 1.0, "yanchor": "top"} if is_small else {"y": 0.0, "yanchor": "bottom"}
+    return {
+        "template": {"data": {}, "layout": {}},
+        "xaxis": axis(x, is_log_x),
+        "yaxis": axis(y, is_log_y),
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "font": {"family": FONT, "size": 12 if is_small else 14, "color": INK},
+        "margin": {"l": 58, "r": 12, "t": 40, "b": 44} if is_small else {"l": 70, "r": 16, "t": 44, "b": 84},
+        "legend": legend,
+        "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": "#8a8f98", "activecolor": "#0072B2"},
+        "hoverlabel": {"align": "left", "font": {"size": 12}},
+        "hovermode": "closest",
+        "uirevision": "page",
     }
-    figure.update_xaxes(title_text=x, type="log" if is_log_x else "linear", **axis)
-    figure.update_yaxes(title_text=y, type="log" if is_log_y else "linear", **axis)
-    figure.update_layout(
-        template="none",
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        font={
-            "family": "system-ui, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', sans-serif",
-            "size": 12 if is_small else 14,
-            "color": INK,
-        },
-        margin={"l": 58, "r": 12, "t": 40, "b": 44} if is_small else {"l": 70, "r": 16, "t": 44, "b": 84},
-        legend={"orientation": "h", "yref": "container", "x": 0, "font": {"size": 11 if is_small else 13}}
-        | ({"y": 1.0, "yanchor": "top"} if is_small else {"y": 0.0, "yanchor": "bottom"}),
-        modebar={"bgcolor": "rgba(0,0,0,0)", "color": "#8a8f98", "activecolor": "#0072B2"},
-        hoverlabel={"align": "left", "font": {"size": 12}},
-        hovermode="closest",
-        uirevision="page",
-    )
-    return figure
 
 
 def describe(problem: Problem) -> str:

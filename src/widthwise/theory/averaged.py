@@ -14,28 +14,28 @@ from .profiles import ContinuousProfile, DiscreteProfile
 from .roots import decreasing_root, newton_rows
 from .saddle import LEAST, MAX_STEPS, RTOL, ClassSolutions, Setting, pull_slopes
 
-__all__ = ["Profile", "profile_equations", "solve_averaged", "trace_averaged"]
+__all__ = ["Profile", "profile_equations", "solve_averaged", "trace_averaged", "trace_tilts"]
 
 Profile = ContinuousProfile | DiscreteProfile
 
-_LOG_TILT = np.arange(np.log(1e-13), np.log(1e13), 0.7)
+LOG_TILT = np.arange(np.log(1e-13), np.log(1e13), 0.7)
 _LOG_COUPLING = (-40.0, 45.0)
 
 
 def trace_averaged(setting: Setting, profile: Profile) -> Family:
     """The curve of equilibrium profiles, approximately, over a grid of tilts."""
-    log_tilt, log_coupling, log_alpha = _trace(setting, profile, _LOG_TILT, is_rough=True)
+    log_tilt, log_coupling, log_alpha = trace_tilts(setting, profile, LOG_TILT, is_rough=True)
     # The grid is too coarse for a law whose support ends within one of its cells.
     missed = ~np.isfinite(log_alpha)
     if missed.any():
-        _, log_coupling[missed], log_alpha[missed] = _trace(
-            setting, profile, _LOG_TILT[missed], is_rough=False
+        _, log_coupling[missed], log_alpha[missed] = trace_tilts(
+            setting, profile, LOG_TILT[missed], is_rough=False
         )
     keep = np.isfinite(log_alpha)
     return Family(log_tilt[keep], log_coupling[keep], np.empty((int(keep.sum()), 0)), log_alpha[keep])
 
 
-def _trace(
+def trace_tilts(
     setting: Setting, profile: Profile, u: np.ndarray, *, is_rough: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """ln τ, ln B and ln α; NaN where no profile has exactly this tilt (a class jumps there)."""

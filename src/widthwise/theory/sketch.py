@@ -16,6 +16,7 @@ import numpy as np
 from ..ingredients.readouts import Readouts
 from ..problem import Problem
 from .assemble import assemble_averaged, assemble_classes, assemble_universal
+from .averaged import LOG_TILT, trace_tilts
 from .branches import Branch
 from .families import Family, family_at
 from .matrix_table import MatrixTable, matrix_table
@@ -26,7 +27,7 @@ from .solver import FEW_CLASSES, exact_reason, family_of, profile_of, readout_cl
 __all__ = ["interpolated_setting", "sketch_branches"]
 
 _LOG_HAT = np.linspace(np.log(1e-7), np.log(1e11), 90)
-_N_UNIVERSAL, _N_PROFILE = 48, 24
+_N_UNIVERSAL, _N_PROFILE, _STRIDE = 48, 22, 6
 _MARGIN = 1.15  # curves are followed this far out of the range, so that they leave the frame
 _LOST = 3e-6  # free entropies closer than this are those of one solution: interpolation errs by as much
 
@@ -156,19 +157,19 @@ def _refined(setting: Setting, rough: Family, span: tuple[float, float]) -> np.n
 
 
 def _profiles(setting: Setting, span: tuple[float, float]) -> list[list[Solution]]:
-    """The curve of equilibrium profiles inside the range, between points of the rough one."""
+    """The curve of equilibrium profiles inside the range, which a few tilts find."""
     profile = profile_of(setting.problem)
-    rough = family_of(setting.problem, 0, "main")
-    inside = np.nonzero((rough.log_alpha > np.log(span[0])) & (rough.log_alpha < np.log(span[1])))[0]
+    coarse = LOG_TILT[::_STRIDE]
+    log_alpha = trace_tilts(setting, profile, coarse, is_rough=True)[2]
+    inside = np.nonzero((log_alpha > np.log(span[0])) & (log_alpha < np.log(span[1])))[0]
     if inside.size == 0:
         return []
-    first, last = max(int(inside[0]) - 1, 0), min(int(inside[-1]) + 1, rough.log_alpha.size - 1)
-    place = np.linspace(first, last, _N_PROFILE)
-    at = np.arange(rough.log_alpha.size)
-    tilt, coupling, log_alpha = (
-        np.interp(place, at, y) for y in (rough.log_tilt, rough.log_coupling, rough.log_alpha)
-    )
-    found = ClassSolutions(tilt, coupling, np.empty((place.size, 0)), np.zeros(place.size))
+    first, last = max(int(inside[0]) - 1, 0), min(int(inside[-1]) + 1, coarse.size - 1)
+    fine = np.linspace(coarse[first], coarse[last], _N_PROFILE)
+    tilt, coupling, log_alpha = trace_tilts(setting, profile, fine, is_rough=True)
+    keep = np.isfinite(log_alpha)
+    tilt, coupling, log_alpha = tilt[keep], coupling[keep], log_alpha[keep]
+    found = ClassSolutions(tilt, coupling, np.empty((tilt.size, 0)), np.zeros(tilt.size))
     return _cut(assemble_averaged(setting, profile, np.exp(log_alpha), found), span)
 
 

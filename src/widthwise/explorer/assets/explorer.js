@@ -57,22 +57,32 @@
     }
     show(state);
     clearTimeout(timer);
-    timer = setTimeout(() => {
-      const address = query(state, defaults);
-      if (!isRestoring && address !== window.location.pathname + window.location.search &&
-          address !== window.location.search) {
-        window.history.pushState(null, "", address);
-      }
-      isRestoring = false;
-      if (JSON.stringify(wanted, (key, value) => (key === "serial" ? undefined : value)) !== settled) {
-        settled = text;
-        set("settled", { data: Object.assign({ serial: serial }, wanted) });
-      }
-      if (["point", "plan", "data"].includes(state.view)) set("ask-" + state.view, { data: state });
-    }, REST);
+    timer = setTimeout(() => remember(state, defaults, wanted, text), REST);
     window.widthwise_serial = serial;
-    if (isNew) window.widthwise_asked = performance.now();
+    
     return [state, isNew ? wanted : skip()];
+  }
+
+  /* Nothing has moved for a moment: write the address, and ask for what takes longer. */
+  function remember(state, defaults, wanted, text) {
+    const address = query(state, defaults);
+    const isNew = ![window.location.search, window.location.pathname + window.location.search].includes(address);
+    if (!isRestoring && isNew) window.history.pushState(null, "", address);
+    isRestoring = false;
+    settle(state, wanted, text, 0);
+  }
+
+  /* All digits are asked for only after the sketch is drawn: a slow machine must not do both at once. */
+  function settle(state, wanted, text, tries) {
+    if (window.widthwise_drawn !== serial && tries < 100) {
+      timer = setTimeout(() => settle(state, wanted, text, tries + 1), REST);
+      return;
+    }
+    if (text !== settled) {
+      settled = text;
+      set("settled", { data: Object.assign({}, wanted, { serial: serial }) });
+    }
+    if (["point", "plan", "data"].includes(state.view)) set("ask-" + state.view, { data: state });
   }
 
   /* Parts of the page that belong to one choice are shown with it. */

@@ -10,7 +10,7 @@ from dash import Input, Output, State, ctx, dcc, no_update
 from ..compute import Cache
 from ..export import command_line, curve_csv, curve_json, python_code
 from ..facts import facts, listing
-from ..figures import PIN_COLORS, add_branches, curve_figure, describe
+from ..figures import PIN_COLORS, branch_traces, curve_figure, describe
 from ..state import LIMITS, PROBLEM, bounded, problem_fields, read_pins
 from ..tasks import CurveResult, exact_curve, sketch_curve
 from .asking import as_state, ask
@@ -50,7 +50,7 @@ class Wanted:
             is_log_y=self.is_log_y,
             reach=self.reach,
         )
-        return {"serial": self.serial, "figure": figure.to_plotly_json()}
+        return {"serial": self.serial, "figure": figure}
 
 
 def register(app: Any, explorer: Any) -> None:
@@ -112,18 +112,15 @@ def register(app: Any, explorer: Any) -> None:
         Output("pinned", "data"), Input("settled", "data"), State("tab", "data"), prevent_initial_call=True
     )
     def draw_pins(data: Any, tab: Any) -> Any:
-        import plotly.graph_objects as go
-
         wanted = Wanted(data)
-        figure = go.Figure()
+        traces: list[dict[str, Any]] = []
         for i, pin in enumerate(wanted.pins):
             result = sketched(tab, problem_fields({**PROBLEM, **pin}), wanted)
             if isinstance(result, CurveResult):
                 name, color = describe(result.problem), PIN_COLORS[i % len(PIN_COLORS)]
-                add_branches(
-                    figure, result.branches, result.values, color, name=name, width=0.75, has_unstable=False
-                )
-        return figure.to_plotly_json()["data"]
+                look: dict[str, Any] = {"name": name, "width": 0.75, "has_unstable": False}
+                traces += branch_traces(result.branches, result.values, color, **look)
+        return traces
 
     @app.callback(
         Output("file", "data"),
