@@ -201,3 +201,20 @@ def test_learnt_readouts_move():
     trained = adam(inst, iterations=20, learn_readouts=True)
     for run in (sampled, trained):
         assert run.readouts.shape == (1, inst.k) and not np.allclose(run.readouts, inst.readouts)
+
+
+@everyone
+def test_signature_is_shared(name):
+    """One signature: the options of every learner, then its own; what is not among them is refused."""
+    import inspect
+
+    learner = CASES[name][0]
+    names = list(inspect.signature(learner).parameters)
+    shared = ["start", "iterations", "record_every", "n_chains", "seed", "discard", "progress"]
+    shared += ["checkpoint", "max_seconds"]
+    if learner is adam:
+        shared.remove("discard")
+    assert names[: len(shared) + 1] == ["instance", *shared]
+    assert all(f"{option}" in learner.__doc__ for option in names)
+    with pytest.raises(TypeError, match="nonsense"):
+        small(name, nonsense=1)

@@ -1,8 +1,11 @@
 """Hamiltonian Monte Carlo for continuous weights, with BlackJAX.
 
 Each iteration follows a fixed number of leapfrog steps (or NUTS), from fresh momenta of unit mass. The step
-size is adapted by dual averaging during the warm-up and frozen after it. Chains of one instance run as one
-batch.
+size is adapted by dual averaging during the warm-up and frozen after it.
+
+Chains of one instance run as one batch. Instances do not: eight of them in one batch take 0.34 of the time of
+one after the other at d = 10, where an iteration is 80 microseconds anyway, and 1.2 of it at d = 30, where
+their data no longer share the cache; from there on other processes serve better.
 """
 
 from __future__ import annotations
