@@ -203,6 +203,13 @@ def test_disk_that_refuses_stops_with_a_sentence(tmp_path, monkeypatch, number):
     assert (report.n_kept, report.n_done) == (2, 2)
 
 
+def test_checkpoint_that_does_not_fit_is_no_fault_of_the_task(tmp_path):
+    task = Task(PROBLEM, 10, 1.0, 0, "trivial_learners:finds_disk_full")
+    with ThreadPoolExecutor(1) as threads, pytest.raises(StoreError, match="its disk is full"):
+        run_tasks([task], tmp_path, executor=threads, progress=False)
+    assert len(open_store(tmp_path)) == 0
+
+
 @contextlib.contextmanager
 def small_disk(folder, size="200k"):
     mounted = subprocess.run(

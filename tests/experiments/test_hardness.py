@@ -175,7 +175,6 @@ def test_study_takes_the_fastest_batch_and_censors_the_rest(tmp_path):
         at = {16: 1000, 9: 1000, 8: 1000, 4: 30 + 10 * task.seed, 2: 60}[task.settings["batch_size"]]
         if task.settings["batch_size"] == 2 and task.d == 8 and task.seed == 1:
             at = 1000
-        # The loss falls by itself below the threshold, its mean over ten records follows later.
         loss = np.where(draws >= at, -10.0, 1.0)[None]
         trace = {"excess_error": (("chain", "draw"), loss), "draw": (("draw",), draws)}
         store.write(Result(task, "done", {"excess_error": ((), np.array(1.0))}, trace))
@@ -186,6 +185,23 @@ def test_study_takes_the_fastest_batch_and_censors_the_rest(tmp_path):
         (8, 0, 30, False, 4),
         (8, 1, 40, False, 4),
     ]
+
+
+def test_window_of_adam_is_ten_updates(tmp_path):
+    """A loss that dips for one record crosses only where ten updates are no more than that record."""
+    losses = np.ones(41)
+    losses[[20, 30]] = [-2.0, -20.0]  # the first dip is averaged away over ten records, the second is not
+    for every, expected in ((1, 30), (10, 200)):
+        study = HardnessStudy(ww.Problem("relu"), "adam", [6], [0], 1.0, 40 * every, every, [0.5])
+        store = Store(tmp_path / str(every))
+        store.prepare()
+        trace = {
+            "excess_error": (("chain", "draw"), losses[None]),
+            "draw": (("draw",), every * np.arange(41)),
+        }
+        store.write(Result(study.tasks()[0], "done", {"excess_error": ((), np.array(1.0))}, trace))
+        (found,) = study.crossings(store)
+        assert found.time == expected
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Learners that cost nothing, fail in every way, or wait: named in tasks as ``trivial_learners:walk``."""
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -38,6 +39,10 @@ def raises_once(instance, *, flag):
         return {"excess_error": 1.0}
     Path(flag).touch()
     raise RuntimeError("only the first time")
+
+
+def finds_disk_full(instance, *, checkpoint=None):
+    raise OSError(errno.ENOSPC, "No space left on device", str(checkpoint))
 
 
 def not_a_number(instance):

@@ -191,7 +191,8 @@ class _Driver:
     def _finish(self, task: Task, future: Future[Any]) -> Result | None:
         image: bytes | None
         try:
-            result, image = future.result()
+            with self.store.explained():  # the worker may have found its disk full
+                result, image = future.result()
         except (BrokenExecutor, CancelledError) as error:
             self.deaths[task.key] = self.deaths.get(task.key, 0) + 1
             if self.deaths[task.key] < _MAX_DEATHS:

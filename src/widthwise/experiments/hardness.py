@@ -37,7 +37,7 @@ _SETTINGS = {
     "hmc": {"start": "random", "n_leapfrog": 10, "step_size": 0.01},
     "adam": {"start": "random", "learning_rate": 0.05},
 }
-_WINDOW = {"hmc": 1, "adam": 10}
+_WINDOW = {"hmc": 1, "adam": 10}  # iterations of the moving average
 # Where the thresholds of the paper lie between the universal and the specialised overlap (HMC, homogeneous
 # readouts), and as shares of the universal error (Adam).
 _BETWEEN = (0.35, 0.4, 0.45)
@@ -159,9 +159,8 @@ class HardnessStudy:
         if self.learner == "adam":
             values = values + _noise(self.problem, self.alpha)
         iterations = trace["draw"][1]
-        time = crossing_time(
-            iterations, values, threshold, is_above=self.learner == "hmc", window=_WINDOW[self.learner]
-        )
+        window = max(1, round(_WINDOW[self.learner] / self.record_every))
+        time = crossing_time(iterations, values, threshold, is_above=self.learner == "hmc", window=window)
         is_censored = math.isnan(time)
         end = float(iterations[-1]) if is_censored else time
         return Crossing(
@@ -222,8 +221,8 @@ def analyse(crossings: Sequence[Crossing], *, n_bootstrap: int = 400, seed: int 
         times = Times.of(*zip(*[(one.d, one.time, one.is_censored) for one in chosen], strict=True))
         if np.ptp(times.time) == 0:
             raise ValueError(
-                f"all runs passed the threshold {threshold:g} at one time, {times.time[0]:g}: there is no law to "
-                "fit; look at them more often, or move the threshold"
+                f"all runs passed the threshold {threshold:g} at one time, {times.time[0]:g}: no law can "
+                "be fitted; look at them more often, or move the threshold"
             )
         intervals = bootstrap(times, n_samples=n_bootstrap, seed=seed)
         for law in LAWS:

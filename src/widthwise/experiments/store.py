@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from .result import Result
 from .result_file import DamagedFile, decode, digest, encode, read_header
 from .store_index import Entry, Index
-from .task import Task
+from .task import DISK_ERRORS, Task
 
 if TYPE_CHECKING:
     import pandas
@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Store", "StoreError", "open_store"]
 
-_DISK = {
-    errno.ENOSPC: "its disk is full",
-    errno.EDQUOT: "the quota of its disk is used up",
-    errno.EFBIG: "its disk takes no larger files",
-    errno.EROFS: "its disk is read-only",
+_DISK = DISK_ERRORS | {
     errno.EACCES: "it may not be written to",
     errno.EPERM: "it may not be written to",
 }
@@ -143,7 +139,7 @@ class Store:
 
     def prepare(self) -> None:
         """Make the folders, and refuse a place that cannot be written to."""
-        with self._explained():
+        with self.explained():
             self.results.mkdir(parents=True, exist_ok=True)
             self.checkpoints.mkdir(exist_ok=True)
             probe = self.path / f".probe-{os.getpid()}"
@@ -155,7 +151,7 @@ class Store:
         image = encode(result) if image is None else image
         target = self._file(result.task.key)
         beside = target.with_name(f"{target.name}.{os.getpid()}.part")
-        with self._explained():
+        with self.explained():
             try:
                 with open(beside, "wb") as file:
                     file.write(image)
@@ -189,7 +185,7 @@ class Store:
             import fcntl
         except ImportError:
             return True
-        with self._explained():
+        with self.explained():
             if self._lock is None:
                 self._lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -251,7 +247,7 @@ class Store:
             key = path.name.split(".")[0]
             if key in done or path.suffix == ".part" or (wanted is not None and key not in wanted):
                 removed.append(path)
-        with self._explained():
+        with self.explained():
             for path in removed:
                 path.unlink(missing_ok=True)
             self._index.rewrite()
@@ -265,7 +261,7 @@ class Store:
         return self.results / f"{key}.nc"
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
+    def explained(self) -> Iterator[None]:
         """Turn what the disk says into one sentence."""
         try:
             yield

@@ -6,6 +6,7 @@ hash of it, and the name of the file that the result goes to.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import inspect
 import json
@@ -25,7 +26,16 @@ from ..problem import Problem
 from .instance import Instance, sample_instance
 from .result import Result, failure, success
 
-__all__ = ["Interrupted", "Task", "find_learner", "run_task"]
+__all__ = ["DISK_ERRORS", "Interrupted", "Task", "find_learner", "run_task"]
+
+
+DISK_ERRORS = {
+    errno.ENOSPC: "its disk is full",
+    errno.EDQUOT: "the quota of its disk is used up",
+    errno.EFBIG: "its disk takes no larger files",
+    errno.EROFS: "its disk is read-only",
+}
+"""What the disk may say while a task runs."""
 
 
 class Interrupted(Exception):
@@ -153,7 +163,7 @@ def run_task(
     """Run a task; an error of the learner, or an error that is not a number, becomes a failed result.
 
     With ``checkpoint_dir`` a learner that can is continued from its checkpoint there, if there is one.
-    Raises :class:`Interrupted` when Ctrl-C stopped it.
+    Raises :class:`Interrupted` when Ctrl-C stopped it, and OSError when the disk is full.
     """
     try:
         learner = find_learner(task.learner)
@@ -176,6 +186,8 @@ def run_task(
             checkpoint.unlink()
             result = success(task, lambda: learner(task.instance, **options))
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+            raise  # a checkpoint that could not be written is no fault of the task
         return failure(task, error)
     if result.run_status == "interrupted":
         raise Interrupted(str(task))
