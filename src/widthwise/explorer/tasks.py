@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 
 from ..problem import Problem
-from ..theory.branches import Branch, trace_branches
+from ..theory.branches import trace_branches
 from ..theory.sketch import sketch_branches
+from ..theory.solution import LearningCurve
+from ..theory.solver import learning_curve
 from ..theory.transitions import Transition, transitions
 from .quantities import allowed, values_of
 from .state import problem_of
@@ -22,6 +24,7 @@ __all__ = ["CurveResult", "exact_curve", "quietly", "read_problem", "sketch_curv
 
 SPAN = 250.0
 """Curves are drawn from the largest α divided by this."""
+_N_CONTINUOUS = 48
 
 
 @dataclass
@@ -29,7 +32,7 @@ class CurveResult:
     """Branches of a problem, the quantity shown along each, and the transitions."""
 
     problem: Problem
-    branches: list[Branch]
+    branches: list[LearningCurve]
     values: list[np.ndarray]
     quantity: str
     changes: list[Transition] = field(default_factory=list)
@@ -56,7 +59,7 @@ def sketch_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> Curv
     quantity, why = _usable(quantity, problem)
     branches = quietly(sketch_branches, problem, (reach / SPAN, reach))
     values = [values_of(branch, quantity) for branch in branches]
-    return CurveResult(problem, branches, values, quantity, is_sketch=True, errors=why)
+    return CurveResult(problem, list(branches), values, quantity, is_sketch=True, errors=why)
 
 
 def exact_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> CurveResult | dict[str, str]:
@@ -67,12 +70,23 @@ def exact_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> Curve
     quantity, why = _usable(quantity, problem)
     changes = quietly(transitions, problem, reach)
     at = [t.alpha for t in changes if reach / SPAN < t.alpha < reach]
-    branches = quietly(trace_branches, problem, (reach / SPAN, reach), at=at)
+    branches = _branches(problem, reach, at)
     values = [values_of(branch, quantity) for branch in branches]
     note = next((p.note for branch in branches for p in branch if p.note), "") or str(
         getattr(changes, "reason", "")
     )
     return CurveResult(problem, branches, values, quantity, list(changes), note=note, errors=why)
+
+
+def _branches(problem: Problem, reach: float, at: list[float]) -> list[LearningCurve]:
+    """Every branch; for continuous readouts, whose specialised solutions form one curve, only its best ones.
+
+    Following that curve through its folds takes five times as long.
+    """
+    if problem.readouts.is_discrete:
+        return list(quietly(trace_branches, problem, (reach / SPAN, reach), at=at))
+    alphas = np.union1d(np.geomspace(reach / SPAN, reach, _N_CONTINUOUS), at)
+    return [quietly(learning_curve, problem, alphas, branch) for branch in ("universal", "specialised")]
 
 
 def _usable(quantity: str, problem: Problem) -> tuple[str, dict[str, str]]:

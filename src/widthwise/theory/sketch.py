@@ -22,12 +22,14 @@ from .families import Family, family_at
 from .matrix_table import MatrixTable, matrix_table
 from .saddle import ClassSolutions, Setting
 from .solution import Solution
-from .solver import FEW_CLASSES, exact_reason, family_of, profile_of, readout_classes, setting_of
+from .solver import FEW_CLASSES, exact_reason, profile_of, readout_classes, setting_of
+from .units import GRID
 
 __all__ = ["interpolated_setting", "sketch_branches"]
 
 _LOG_HAT = np.linspace(np.log(1e-7), np.log(1e11), 90)
 _N_UNIVERSAL, _N_PROFILE, _STRIDE = 48, 22, 6
+_STEP = 0.006  # in overlap, and in α as a share of the range
 _MARGIN = 1.15  # curves are followed this far out of the range, so that they leave the frame
 _LOST = 3e-6  # free entropies closer than this are those of one solution: interpolation errs by as much
 
@@ -132,28 +134,29 @@ def _family(
 ) -> list[list[Solution]]:
     """The stretches of the m-th family inside the range."""
     values2, powers = classes
-    rough = family_of(setting.problem, m, "main")
-    x = _refined(setting, rough, span)
-    if x.size < 2:
+    curve = family_at(setting, values2, powers, m, GRID[1:])
+    keep = _worth_drawing(setting, curve, span)
+    if keep.size < 2:
         return []
-    curve = family_at(setting, values2, powers, m, np.exp(x))
-    found = ClassSolutions(curve.log_tilt, curve.log_coupling, curve.log_snr, np.zeros(x.size))
-    return _cut(assemble_classes(setting, np.exp(curve.log_alpha), found, values2, powers), span)
+    tilt, coupling, snr = (y[keep] for y in (curve.log_tilt, curve.log_coupling, curve.log_snr))
+    found = ClassSolutions(tilt, coupling, snr, np.zeros(keep.size))
+    return _cut(assemble_classes(setting, np.exp(curve.log_alpha[keep]), found, values2, powers), span)
 
 
-def _refined(setting: Setting, rough: Family, span: tuple[float, float]) -> np.ndarray:
-    """ln x of points on a family inside the range: close enough in α and overlap to join by lines."""
-    u = rough.log_snr[:, -1]
-    alpha = np.exp(np.clip(rough.log_alpha, -60, 60))
-    overlap = setting.problem.weights.overlap(np.exp(u))
+def _worth_drawing(setting: Setting, curve: Family, span: tuple[float, float]) -> np.ndarray:
+    """Places on a family in the range or next to it that are a visible step apart in α or overlap."""
+    alpha = np.exp(np.clip(curve.log_alpha, -60, 60))
     inside = (alpha > span[0]) & (alpha < span[1])
-    near = inside[1:] | inside[:-1]
-    scale = span[1] - span[0]
-    apart = np.abs(np.diff(np.clip(alpha, *span))) / scale + np.abs(np.diff(overlap))
-    pieces = [np.array([])]
-    for i in np.nonzero(near)[0].tolist():
-        pieces.append(np.linspace(u[i], u[i + 1], int(np.clip(np.ceil(apart[i] / 0.03), 1, 12)) + 1))
-    return np.unique(np.concatenate(pieces))
+    near = inside.copy()
+    near[1:] |= inside[:-1]
+    near[:-1] |= inside[1:]
+    overlap = setting.problem.weights.overlap(np.exp(curve.log_snr[:, -1]))
+    place = np.clip(alpha, *span) / (span[1] - span[0])
+    path = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(place)) + np.abs(np.diff(overlap)))])
+    # The first of each step along the path, and both neighbours of every stretch's ends.
+    is_new = np.concatenate([[True], np.diff(np.floor(path / _STEP)) > 0])
+    ends = near & (np.concatenate([[True], ~near[:-1]]) | np.concatenate([~near[1:], [True]]))
+    return np.nonzero(near & (is_new | ends))[0]
 
 
 def _profiles(setting: Setting, span: tuple[float, float]) -> list[list[Solution]]:
