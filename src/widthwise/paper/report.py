@@ -83,7 +83,7 @@ def _head(outcomes: Sequence[tuple[str, Outcome | None]]) -> str:
             ours = _counts(outcome.tables.comparison, None)
         link = f"[{name}](#{_anchor(outcome)})"
         minutes = outcome.seconds.get("runs", 0.0) / 60
-        runs = f"{outcome.n_runs} ({minutes:.1f} min of one core)" if outcome.n_runs else "theory only"
+        runs = f"{outcome.n_runs} ({minutes:.1f} min)" if outcome.n_runs else "theory only"
         rows.append([link, outcome.item.place, outcome.tables.settings.scale, runs, ours, theirs])
     source = published.source()
     return "\n\n".join(
@@ -153,7 +153,7 @@ def _settings(outcome: Outcome) -> str:
             words.append("α = " + ", ".join(f"{a:g}" for a in s.alphas))
         words += [f"{n} iterations of {name}" for name, n in s.iterations.items()]
         words.append(
-            f"{outcome.n_runs} runs in {outcome.seconds.get('runs', 0) / 60:.1f} minutes of one core"
+            f"{outcome.n_runs} runs in {outcome.seconds.get('runs', 0) / 60:.1f} minutes of one process"
         )
     if outcome.n_failed:
         words.append(f"{outcome.n_failed} runs failed")
