@@ -28,6 +28,9 @@ SIGNIFICANT = 3.0
 CLOSE = 0.1
 """Larger ones are called close up to this fraction of the prediction (or this much of an overlap)."""
 
+FLOOR = 0.01
+"""Errors below this fraction of the error without data are compared as if they were that large."""
+
 _LEARNT = ("weight_overlap", "matrix_overlap_centred")
 
 
@@ -102,13 +105,21 @@ def _judged(problem: Problem, row: Any, line: str, solution: Solution) -> dict[s
     difference = row["measured"] - best
     error = row["standard_error"]
     deviation = difference / error if error > 0 else math.nan
-    scale = 1.0 if row["quantity"] in _LEARNT else abs(best)
+    is_overlap = row["quantity"] in _LEARNT
+    size = 1.0 if is_overlap else abs(best)
+    # Where all but nothing is left of the error, a fraction of it says nothing.
+    floor = 0.0 if is_overlap else FLOOR * _error_without_data(problem)
     return judged | {
         "difference": difference,
         "deviation_in_standard_errors": deviation,
-        "relative_deviation": difference / scale if scale else math.nan,
-        "verdict": verdict(deviation, difference, scale),
+        "relative_deviation": difference / size if size else math.nan,
+        "verdict": verdict(deviation, difference, max(size, floor)),
     }
+
+
+def _error_without_data(problem: Problem) -> float:
+    """Excess error as α → 0: ½μ₂² + g(1)."""
+    return 0.5 * problem.hermite[2] ** 2 + float(problem.activation.tail_kernel(1.0))
 
 
 def _predicted(problem: Problem, row: Any, solution: Solution) -> float:
