@@ -138,7 +138,7 @@ def test_gamp_rie_on_noisy_signs():
 
 
 def test_learning_the_readouts_changes_little():
-    """The paper claims the same error at leading order; measured, 7 ± 5 % more at d = 12 and -1 ± 2 % at 24."""
+    """The paper claims the same error at leading order; measured, 7 ± 5 % at d = 12 and -1 ± 2 % at 24."""
     problem = ww.Problem("relu", readouts="gaussian", channel=0.3, gamma=0.5)
     errors = []
     for seed in range(6):

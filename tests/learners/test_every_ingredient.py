@@ -56,11 +56,27 @@ def test_channels(learner, channel):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
-@pytest.mark.parametrize("activation", [*SPECS, softsign], ids=lambda spec: getattr(spec, "__name__", spec))
-def test_activations(learner, activation):
+@pytest.mark.parametrize("activation", ["max(x,0.2*x)-exp(-x**2)", softsign], ids=["formula", "callable"])
+def test_activations_of_ones_own(learner, activation):
     run, weights = LEARNERS[learner]
     problem = ww.Problem(activation, weights=weights, channel=0.3, gamma=0.6)
     finite(run(sample_instance(problem, d=5, alpha=1.2, seed=1), iterations=4, seed=1))
+
+
+@pytest.mark.parametrize("spec", [*SPECS, softsign], ids=lambda spec: getattr(spec, "__name__", spec))
+def test_activations_in_jax(spec):
+    """What HMC and Adam follow: the value, and the slope by automatic differentiation."""
+    import jax
+
+    from widthwise.learners.jax_model import jax_activation
+
+    activation = ww.Problem(spec).activation
+    x = np.linspace(-5.93, 6.1, 57)
+    with jax.enable_x64(True):
+        value, slope = jax.jvp(jax_activation(activation), (jax.numpy.asarray(x),), (jax.numpy.ones(57),))
+    assert np.allclose(value, activation(x), rtol=1e-10, atol=1e-12)
+    # A callable's slope in the theory comes from its interpolation.
+    assert np.allclose(slope, activation.derivative(x), rtol=1e-5, atol=1e-7)
 
 
 def test_what_has_no_gradient_is_refused():
