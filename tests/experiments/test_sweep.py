@@ -193,7 +193,7 @@ def test_tasks_wait_for_memory(tmp_path, monkeypatch):
     tasks = sweep_of_walks(alpha=[0.5], seeds=2).tasks()
     store = Store(tmp_path)
     store.prepare()
-    for free, is_room in ((5e8, False), (5e9, True)):  # a task needs 4e8
+    for free, is_room in ((5e8, False), (5e9, True)):  # a task needs 8e8
         monkeypatch.setattr(module, "free_memory", lambda free=free: free)
         driver = module._Driver(tasks, store, LocalProcesses(2), False)
         assert driver._has_room_for(tasks[0])  # the first is never kept waiting

@@ -24,7 +24,7 @@ from .task import Task, find_learner
 __all__ = ["Estimate", "estimate", "memory_needed", "pass_seconds", "passes"]
 
 _SAMPLES = 3000  # of a task, at most, in the measurement
-_BASE = 4e8  # bytes of a worker with JAX loaded, before any data
+_BASE = 8e8  # bytes of a worker with JAX and a few compiled shapes, before any data (5.5e8 to 7.8e8 seen)
 
 
 @dataclass(frozen=True)
