@@ -70,7 +70,15 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     if not _LAZY[name]:
         return import_module(f"{__name__}.{name}")
-    return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    try:
+        return getattr(import_module(f"{__name__}.{_LAZY[name]}"), name)
+    except ModuleNotFoundError as error:
+        from ._extras import MissingExtra, sentence
+
+        text = sentence(error, name)
+        if text is None:
+            raise
+        raise MissingExtra(text, name=error.name) from None
 
 
 def __dir__() -> list[str]:
@@ -79,9 +87,14 @@ def __dir__() -> list[str]:
 
 def _interactive(curve: LearningCurve, quantity: str = "excess_error", **options: Any) -> Any:
     """The curve as a Plotly figure; see :func:`widthwise.explorer.figures.interactive`."""
-    from .explorer.figures import interactive
+    from ._extras import explained
 
-    return interactive(curve, quantity, **options)
+    def interactive() -> Any:
+        from .explorer.figures import interactive
+
+        return interactive(curve, quantity, **options)
+
+    return explained(interactive)()
 
 
 # The explorer lies above the theory, so it is the package that gives curves their ``interactive``.

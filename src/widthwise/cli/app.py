@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from .._extras import MissingExtra, sentence
 from .._version import __version__
 from .output import ReaderLeft, flush, talk
 from .problem_options import BadInput
@@ -118,6 +119,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
         flush()
     except BadInput as error:
         talk(f"error: {error}")
+        return 2
+    except ModuleNotFoundError as error:
+        text = str(error) if isinstance(error, MissingExtra) else sentence(error, "this command")
+        if text is None:
+            raise
+        talk(f"error: {text}")
         return 2
     except _ClickError as error:
         talk(f"error: {_sentence(error.format_message())}")

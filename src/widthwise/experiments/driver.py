@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, 
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._extras import explained
 from .estimate import estimate, memory_needed
 from .executors import LocalProcesses, n_cores
 from .instance import free_memory
@@ -51,6 +52,7 @@ class Report:
         return text + (f", {self.n_failed} failed" if self.failures else "")
 
 
+@explained
 def run_tasks(
     tasks: Iterable[Task],
     store: Store | str | os.PathLike[str],

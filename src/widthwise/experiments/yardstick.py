@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._extras import explained
 from .._shown import Plotted
 from .._version import __version__
 from ..problem import Problem
@@ -94,6 +95,7 @@ class Yardstick(Plotted):
         return "\n".join(_sentence(row) for row in self.rows)
 
 
+@explained
 def yardstick(
     estimators: Any,
     problem: Problem,
@@ -195,6 +197,8 @@ class _Plan:
                                 n_test=self.n_test,
                                 seed=seed,
                             )
+                    except ModuleNotFoundError:
+                        raise  # would fail every time
                     except Exception as problem:
                         outcome = f"{type(problem).__name__}: {problem}"
                     fits[name, alpha].append(outcome)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._extras import explained
 from ..experiments.instance import Instance
 from ..ingredients.channels import Channel
 from .loop import Chain, run_chain
@@ -129,7 +130,7 @@ def iterative_learner(
             [parameters[0], *shared, *own], return_annotation=Run
         )
         learner.__doc__ = f"{inspect.cleandoc(build.__doc__ or '')}\n{_SHARED}"
-        return learner
+        return explained(learner)
 
     return decorate
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from .._extras import explained
 from ..denoising import MatrixDenoiser
 from ..experiments.instance import Instance
 from ..experiments.observables import Groups, Observer
@@ -34,6 +35,7 @@ from .sample_blocks import SampleBlocks
 __all__ = ["gamp_rie", "population_error"]
 
 
+@explained
 def gamp_rie(
     instance: Instance,
     *,

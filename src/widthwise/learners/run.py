@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._extras import explained
 from .._shown import Plotted
 from ..experiments.instance import Instance
 from ..experiments.observables import Observer, fresh_error
@@ -83,6 +84,7 @@ class Run(Plotted):
         value = self.settled[name].mean(("chain", "draw")).to_numpy()
         return value if value.ndim else float(value)
 
+    @explained
     def standard_error(self, name: str) -> float:
         """Statistical error of :meth:`mean` for a scalar observable, from the effective sample size."""
         values = self.settled[name].to_numpy()
@@ -174,6 +176,7 @@ class Run(Plotted):
         ]
         return (total - shifted) / np.minimum(np.arange(1, total.shape[1] + 1), window)
 
+    @explained
     def to_inference_data(self) -> Any:
         """An ArviZ ``InferenceData`` of the settled observables, for R-hat, effective sizes and plots."""
         import arviz
