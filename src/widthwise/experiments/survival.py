@@ -99,8 +99,9 @@ def law_value(law: str, a: float, b: float, d: ArrayLike) -> np.ndarray:
 def chi_square(d: ArrayLike, mean: ArrayLike, std: ArrayLike, law: str) -> tuple[float, float, float]:
     """a, b and χ² of a law, as in the tables of the paper.
 
-    The recipe is inferred: of those tried, its χ² values come out to all digits printed when the logarithm of the mean time is fitted by unweighted
-    least squares and χ² = Σ ((mean - t*)/std)², std over instances (not the standard error of their mean).
+    The recipe is inferred, not stated there: of those tried, the one that gives the printed values of its HMC
+    table. The logarithm of the mean time is fitted by unweighted least squares, and χ² = Σ ((mean - t*)/std)²
+    with std over instances (not the standard error of their mean).
     """
     d, mean, std = (np.asarray(values, dtype=float) for values in (d, mean, std))
     slope, start = np.polyfit(_abscissa(law, d), np.log(mean), 1)
