@@ -153,8 +153,7 @@ def remarks(tables: Tables) -> list[str]:
         onset = transitions(problem, ALPHA[1])[0].alpha
         lines.append(
             f"{law} readouts: the main theory leaves the universal branch at α = {onset:.3f}, the "
-            f"factorised one "
-            f"is selected from {factorised_transition(problem, 50.0):.3f} on."
+            f"factorised one is selected from {factorised_transition(problem, 50.0):.3f} on."
         )
     return [*lines, "Near a continuous onset the overlaps of chains at finite d lie above the prediction."]
 
@@ -164,12 +163,10 @@ ITEM = Item(
     place="Figures 5 and 6",
     title="The factorised ansatz against the main theory",
     caption="ReLU with Gaussian weights, γ = 0.5, Δ = 0.1. Top: excess error of the main theory, of the "
-    "factorised "
-    "ansatz and of the universal branch, with HMC started on the teacher, for four-point and Rademacher "
-    "readouts; "
-    "free entropies of four-point readouts, relative to that of the universal branch, with the point from "
-    "which "
-    "the ansatz selects its specialised solution. Bottom: overlaps of both theories, with the same runs.",
+    "factorised ansatz and of the universal branch, with HMC started on the teacher, for four-point and "
+    "Rademacher readouts; free entropies of four-point readouts, relative to that of the universal branch, "
+    "with the point from which the ansatz selects its specialised solution. Bottom: overlaps of both "
+    "theories, with the same runs.",
     problems=PROBLEMS,
     theory=theory,
     tasks=tasks,

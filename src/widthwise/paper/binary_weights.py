@@ -108,28 +108,21 @@ def _stretches(branch: Table) -> Table:
 def remarks(tables: Tables) -> list[str]:
     return [
         "Chains start on the teacher and are compared with the stable solution of largest overlap "
-        "(`informed`). Below "
-        "the transition it is metastable (dotted), and what they measure is not the equilibrium.",
-        "For σ₁ the specialised branch exists from α = 2.32 and is the equilibrium from 3.06 on. Chains "
-        "are on it from "
-        "α = 2.0 already, ours (d = 60: error 0.12) as the authors' (d = 150: 0.10), where the theory has "
-        "only the "
-        "other solution (0.19): a first-order transition at finite d and in finite time.",
+        "(`informed`). Below the transition it is metastable (dotted), and what they measure is not the "
+        "equilibrium.",
+        "For σ₁ the specialised branch exists from α = 2.32 and is the equilibrium from 3.06 on. Chains are "
+        "on it from α = 2.0 already, ours (d = 60: error 0.12) as the authors' (d = 150: 0.10), where the "
+        "theory has only the other solution (0.19): a first-order transition at finite d and in finite time.",
         "For σ₁ and σ₃ the theory has a small overlap from its continuous onset on (σ₁: 0.13 at α = 0.8, "
-        "0.22 at 1.2), "
-        "and our chains have less (0.006 and 0.03, in four instances). At d = 60 this decides nothing: "
-        "such an overlap is "
-        "of the size of 1/√d = 0.13, so that units change places (and, for the even σ₁, signs) and lose "
-        "track of "
-        "their teacher. The errors of the two solutions differ by 2 % only.",
+        "0.22 at 1.2), and our chains have less (0.006 and 0.03, in four instances). At d = 60 this decides "
+        "nothing: such an overlap is of the size of 1/√d = 0.13, so that units change places (and, for the "
+        "even σ₁, signs) and lose track of their teacher. The errors of the two solutions differ by 2 % "
+        "only.",
         "σ₂ below its transition at 1.11: at d = 60 chains keep a little of the teacher (overlap 0.18 at α "
-        "= 0.8, error "
-        "0.87 for 1). Above, errors exceed the theory by 60 % at d = 60 and by 16 % at d = 150 (authors, α "
-        "= 1.6), as "
-        "corrections in 1/d do; the same rounding is in σ₃ at α = 1.2 and 1.5.",
-        "The authors' points for σ₃ up to α = 1.2 come from q₂ through the formula of the universal "
-        "branch, from "
-        "1.5 on from both overlaps.",
+        "= 0.8, error 0.87 for 1). Above, errors exceed the theory by 60 % at d = 60 and by 16 % at d = 150 "
+        "(authors, α = 1.6), as corrections in 1/d do; the same rounding is in σ₃ at α = 1.2 and 1.5.",
+        "The authors' points for σ₃ up to α = 1.2 come from q₂ through the formula of the universal branch, "
+        "from 1.5 on from both overlaps.",
     ]
 
 
@@ -137,12 +130,11 @@ ITEM = Item(
     name="binary-weights",
     place="Figure 2",
     title="Errors with binary weights",
-    caption="Bayes-optimal excess error for three polynomial activations with binary weights and homogeneous "
-    "readouts, γ = 0.5, Δ = 1.25. Solid: equilibrium; dashed: universal branch; dotted: "
+    caption="Bayes-optimal excess error for three polynomial activations with binary weights and "
+    "homogeneous readouts, γ = 0.5, Δ = 1.25. Solid: equilibrium; dashed: universal branch; dotted: "
     "specialised branch where it is metastable. Dots: half the error of Metropolis draws started on the "
-    "teacher; "
-    "triangles: GAMP-RIE. Bars are standard errors over instances. Pale: the authors' measurements at d = "
-    "150.",
+    "teacher; triangles: GAMP-RIE. Bars are standard errors over instances. Pale: the authors' measurements "
+    "at d = 150.",
     problems=PROBLEMS,
     theory=theory,
     tasks=tasks,

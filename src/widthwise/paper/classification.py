@@ -69,7 +69,7 @@ def draw(tables: Tables) -> Figure:
                     style.curve(ax, rows.where(line=line), line, color, "zero_one_error", label=label)
             ax.set_title(f"{title}, wrong labels")
             ax.set_ylim(0, None)
-            ax.legend(frameon=False, loc="upper right")
+            ax.legend(frameon=False, loc="lower left")
         axes[0, 0].set_ylabel("share of wrong labels")
         ax = axes[0, 2]
         for line in ("equilibrium", "universal"):
@@ -97,10 +97,9 @@ ITEM = Item(
     place="beyond the paper",
     title="Classification",
     caption="Labels sign(λ + noise) of networks with Gaussian weights and Rademacher readouts, γ = 0.5. "
-    "Left and centre: "
-    "share of wrong labels of the best predictor for three noise levels; right: posterior variance of the "
-    "output λ, "
-    "and the error of GAMP-RIE on it. Solid: equilibrium; dashed: universal branch.",
+    "Left and centre: share of wrong labels of the best predictor for three noise levels; right: posterior "
+    "variance of the output λ, and the error of GAMP-RIE on it. Solid: equilibrium; dashed: universal "
+    "branch.",
     problems=PROBLEMS,
     theory=theory,
     tasks=tasks,

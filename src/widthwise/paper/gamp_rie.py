@@ -81,15 +81,11 @@ def draw(tables: Tables) -> Figure:
 def remarks(tables: Tables) -> list[str]:
     return [
         "GAMP-RIE lies above the universal branch by about 1/d: at d = 150 (authors) by 6 % at α = 1, 4 % "
-        "at α = 2 and "
-        "2 % at α = 4 for ReLU. The prediction at finite d has the cost of the linear part, the largest "
-        "such correction, and "
-        "meets our runs; the authors' lie a little above it at small α, as their algorithm learns the "
-        "linear part from a "
-        "first regression only.",
-        "Metropolis from random weights does not equilibrate: with ELU its error rises with α, in our "
-        "runs as in the authors'. It is compared with the universal branch only to say by how much it is "
-        "worse.",
+        "at α = 2 and 2 % at α = 4 for ReLU. The prediction at finite d has the cost of the linear part, "
+        "the largest such correction, and meets our runs; the authors' lie a little above it at small α, as "
+        "their algorithm learns the linear part from a first regression only.",
+        "Metropolis from random weights does not equilibrate: with ELU its error rises with α, in our runs "
+        "as in the authors'. It is compared with the universal branch only to say by how much it is worse.",
     ]
 
 
@@ -99,9 +95,8 @@ ITEM = Item(
     title="GAMP-RIE with ReLU and ELU, binary weights",
     caption="Excess error for binary weights and homogeneous readouts, γ = 0.5, Δ = 0.1. Left: GAMP-RIE "
     "(triangles) follows the universal branch (dashed); solid is the equilibrium. Right: Metropolis chains "
-    "from "
-    "random weights, by the formula of two replicas, which needs no equilibrium (squares). Bars are standard "
-    "errors over instances. Pale: the authors' measurements at d = 150.",
+    "from random weights, by the formula of two replicas, which needs no equilibrium (squares). Bars are "
+    "standard errors over instances. Pale: the authors' measurements at d = 150.",
     problems=PROBLEMS,
     theory=theory,
     tasks=tasks,

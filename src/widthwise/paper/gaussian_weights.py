@@ -93,19 +93,15 @@ def line_of(series: str, learner: str, start: str) -> str:
 def remarks(tables: Tables) -> list[str]:
     return [
         "ReLU with homogeneous readouts has a steep crossover: between α = 4.2 and 4.5 the overlap rises "
-        "from "
-        "0.50 to 0.72. A finite d rounds it, so that just below (α = 4) chains from the teacher "
-        "err less than predicted: 0.0157 at d = 60, 0.0182 at d = 150 (authors), 0.0199 in the limit.",
+        "from 0.50 to 0.72. A finite d rounds it, so that just below (α = 4) chains from the teacher err "
+        "less than predicted: 0.0157 at d = 60, 0.0182 at d = 150 (authors), 0.0199 in the limit.",
         "tanh(2x) with homogeneous readouts jumps at α = 1.76. Below, chains that start on the teacher "
-        "forget "
-        "it slowly; half the error of a draw is then too low, while two replicas "
+        "forget it slowly; half the error of a draw is then too low, while two replicas "
         "(`replica_excess_error` in the table of runs) already give the predicted constant.",
         "The GAMP-RIE points lie above the universal line by a few percent, as the authors' do: the linear "
-        "part "
-        "alone costs about (Δ + excess)/(αd), and `predicted_at_d` has that term.",
+        "part alone costs about (Δ + excess)/(αd), and `predicted_at_d` has that term.",
         "Chains from random weights are compared with the universal branch for ReLU with homogeneous "
-        "readouts, where "
-        "the paper finds them stuck, and with the equilibrium elsewhere.",
+        "readouts, where the paper finds them stuck, and with the equilibrium elsewhere.",
         "Adam is not a sampler, and half its error is drawn as in the paper, for comparison only.",
     ]
 
@@ -115,12 +111,10 @@ ITEM = Item(
     place="Figure 1",
     title="Errors with Gaussian weights",
     caption="Bayes-optimal excess error for ReLU and tanh(2x) neurons with Gaussian weights, γ = 0.5, Δ = "
-    "0.1 "
-    "and three laws of the readouts. Solid: equilibrium; dashed: universal branch, where no neuron is "
-    "learnt. "
-    "Circles: HMC started on the teacher; crosses: HMC from random weights; plus signs: half the error of "
-    "Adam, stopped at its best; triangles: GAMP-RIE. Bars are standard errors over instances. Pale: the "
-    "authors' HMC at d = 150.",
+    "0.1 and three laws of the readouts. Solid: equilibrium; dashed: universal branch, where no neuron is "
+    "learnt. Circles: HMC started on the teacher; crosses: HMC from random weights; plus signs: half the "
+    "error of Adam, stopped at its best; triangles: GAMP-RIE. Bars are standard errors over instances. "
+    "Pale: the authors' HMC at d = 150.",
     problems=PROBLEMS,
     theory=theory,
     tasks=tasks,

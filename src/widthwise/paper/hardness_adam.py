@@ -159,13 +159,10 @@ def remarks(tables: Tables) -> list[str]:
         "Dashed in the trajectories: error of the universal branch; dotted: twice that, where the plateaux "
         "are.",
         "Times are gradient updates until the moving average of ten of them is below the threshold, with "
-        "the batch size "
-        "that is fastest at each d; runs that never crossed count with their length in the points (open "
-        "markers) "
-        "and as censored in the fits.",
-        "Our dimensions are far smaller than the paper's, so that the χ² are not comparable: over d = 20 "
-        "to 50 an "
-        "exponential and a power law can hardly be told apart, and the last column says in how many "
+        "the batch size that is fastest at each d; runs that never crossed count with their length in the "
+        "points (open markers) and as censored in the fits.",
+        "Our dimensions are far smaller than the paper's, so that the χ² are not comparable: over d = 20 to "
+        "50 an exponential and a power law can hardly be told apart, and the last column says in how many "
         "bootstrap samples each is the likelier.",
     ]
 
@@ -175,12 +172,9 @@ ITEM = Item(
     place="Figures 8 to 10, Table 2",
     title="Hardness with Adam",
     caption="Gradient updates that Adam needs to bring the test error of a ReLU network below ε*, against "
-    "d, for three "
-    "readout laws (γ = 0.5, Δ = 10⁻⁴, α = 5): semilog with exponential fits (left), log-log with power-law "
-    "fits "
-    "(centre); trajectories of the test error (right; shaded: one standard deviation over instances); the "
-    "lowest "
-    "threshold in linear scale with both fits, and uniform readouts (bottom).",
+    "d, for three readout laws (γ = 0.5, Δ = 10⁻⁴, α = 5): semilog with exponential fits (left), log-log "
+    "with power-law fits (centre); trajectories of the test error (right; shaded: one standard deviation "
+    "over instances); the lowest threshold in linear scale with both fits, and uniform readouts (bottom).",
     problems=PROBLEMS,
     theory=theory,
     tasks=tasks,

@@ -84,8 +84,7 @@ def remarks(tables: Tables) -> list[str]:
         "Of the authors' eight instances with uniform weights only the last four are used, as in their own "
         "statistics: the mean of the other four equals that of Gaussian weights.",
         "Here chains from random weights reach the specialised branch: at Δ = 1.25 and these sizes finding "
-        "it is "
-        "not hard.",
+        "it is not hard.",
     ]
 
 
@@ -94,10 +93,8 @@ ITEM = Item(
     place="beyond the paper",
     title="HMC on σ₃: Gaussian and uniform weights",
     caption="Excess error of σ₃ = He₂/√2 + He₃/6, γ = 0.5, Δ = 1.25. Solid: equilibrium; dashed: universal "
-    "branch. "
-    "Circles and crosses: HMC from the teacher and from random weights; pale: the authors' at d = 150, "
-    "which they "
-    "published beside their code without a figure. Bars are standard errors.",
+    "branch. Circles and crosses: HMC from the teacher and from random weights; pale: the authors' at d = "
+    "150, which they published beside their code without a figure. Bars are standard errors.",
     problems=PROBLEMS,
     theory=theory,
     tasks=tasks,

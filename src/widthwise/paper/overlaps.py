@@ -177,17 +177,14 @@ def remarks(tables: Tables) -> list[str]:
         "dimension d is itself 1 ± √(2/d). Q₂ of homogeneous readouts includes the part that is known from "
         "the mean.",
         "Q₃ and Q₄ do not vanish at finite d where the theory has 0: k² off-diagonal overlaps of size 1/√d "
-        "add up to "
-        "3γ/d in Q₄, and the known mean of S gives Q₃ a part of that order; the authors' runs at d = 200 "
-        "have 0.03 and "
-        "0.016 there.",
-        "For Gaussian readouts Q₃ … Q₅ lie about 0.1 above the theory at d = 80, and the authors' "
-        "published runs 0.05 to "
-        "0.07 above at d = 200 in their case: what a correction of order 1/d would do. Q₂ and the error "
-        "agree.",
+        "add up to 3γ/d in Q₄, and the known mean of S gives Q₃ a part of that order; the authors' runs at "
+        "d = 200 have 0.03 and 0.016 there.",
+        "For Gaussian readouts Q₃ … Q₅ lie about 0.1 above the theory at d = 80, and the authors' published "
+        "runs 0.05 to 0.07 above at d = 200 in their case: what a correction of order 1/d would do. Q₂ and "
+        "the error agree.",
         "The runs that the authors published (d = 200, σ = x + σ₃, Δ = 1.25, Rademacher readouts, α = 0.5 "
-        "and 5) "
-        "are another case than the printed figure; they are compared with the theory of their own case.",
+        "and 5) are another case than the printed figure; they are compared with the theory of their own "
+        "case.",
     ]
 
 
@@ -195,10 +192,10 @@ ITEM = Item(
     name="overlaps",
     place="Figure 4",
     title="Overlaps along HMC runs",
-    caption="Overlaps Q₁ … Q₅ of student and teacher, relative to the teacher's own, along HMC runs "
-    "started on it, for ReLU with Gaussian "
-    "weights, γ = 0.5, Δ = 0.1: homogeneous readouts at α = 1 (left) and Gaussian ones at α = 3 (right). "
-    "Dashed: theory. Insets: half the error of the current draw, and the predicted excess error.",
+    caption="Overlaps Q₁ … Q₅ of student and teacher, relative to the teacher's own, along HMC runs started "
+    "on it, for ReLU with Gaussian weights, γ = 0.5, Δ = 0.1: homogeneous readouts at α = 1 (left) and "
+    "Gaussian ones at α = 3 (right). Dashed: theory. Insets: half the error of the current draw, and the "
+    "predicted excess error.",
     problems=PROBLEMS,
     theory=theory,
     tasks=tasks,

@@ -111,10 +111,8 @@ ITEM = Item(
     place="beyond the paper",
     title="Phases over width and data",
     caption="ReLU with Gaussian weights and four-point readouts, Δ = 0.1. Left: excess error of the "
-    "optimum; right: how "
-    "far it lies below what polynomial time reaches (the universal branch). Lines: where the neurons of "
-    "each |v| "
-    "begin to be learnt (solid: continuous; dashed: first-order).",
+    "optimum; right: how far it lies below what polynomial time reaches (the universal branch). Lines: "
+    "where the neurons of each |v| begin to be learnt (solid: continuous; dashed: first-order).",
     problems=PROBLEMS,
     theory=theory,
     draw=draw,

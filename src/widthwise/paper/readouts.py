@@ -124,11 +124,9 @@ ITEM = Item(
     place="Figure 3",
     title="Which neurons are learnt",
     caption="Top: overlap 𝒬_W(v) of the neurons with the teacher's against their readout, for ReLU with "
-    "Gaussian "
-    "weights and readouts, γ = 0.5, Δ = 0.1. Bottom: the two overlaps of four-point readouts against α for "
-    "tanh(2x) "
-    "(filled and open points: positive and negative readouts). Lines: theory; points: HMC started on the "
-    "teacher, with standard errors over instances.",
+    "Gaussian weights and readouts, γ = 0.5, Δ = 0.1. Bottom: the two overlaps of four-point readouts "
+    "against α for tanh(2x) (filled and open points: positive and negative readouts). Lines: theory; "
+    "points: HMC started on the teacher, with standard errors over instances.",
     problems=PROBLEMS,
     theory=theory,
     tasks=tasks,

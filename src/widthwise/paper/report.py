@@ -90,18 +90,13 @@ def _head(outcomes: Sequence[tuple[str, Outcome | None]]) -> str:
         [
             "# Reproduction of the paper",
             "Every figure and table of [arXiv:2505.24849](https://arxiv.org/abs/2505.24849), computed "
-            "again by "
-            f"`widthwise reproduce all` (version {__version__}) and compared with the theory. The "
-            f"predictions are for "
-            "d → ∞; corrections are of relative order 1/d, a few percent here.",
+            f"again by `widthwise reproduce all` (version {__version__}) and compared with the theory. The "
+            "predictions are for d → ∞; corrections are of relative order 1/d, a few percent here.",
             f"A measurement *agrees* if it lies within {SIGNIFICANT:g} standard errors of the prediction; "
-            f"it is *close* "
-            f"if it lies further but within {CLOSE:.0%} of it (of 1, for overlaps), the size of what a "
-            f"small d "
-            "does; otherwise it *differs*, and the remarks say why we think so. Standard errors are over "
-            "instances; with few instances they are themselves uncertain. GAMP-RIE has a prediction at "
-            "finite d "
-            "(column *at this d*), and its deviations are taken from that one.",
+            f"it is *close* if it lies further but within {CLOSE:.0%} of it (of 1, for overlaps), the size "
+            "of what a small d does; otherwise it *differs*, and the remarks say why we think so. Standard "
+            "errors are over instances; with few instances they are themselves uncertain. GAMP-RIE has a "
+            "prediction at finite d (column *at this d*), and its deviations are taken from that one.",
             f"Pale points are the authors' own measurements ({source['paper']}), published at "
             f"<{source['repository']}> and re-tabulated.",
             _table(["item", "place", "scale", "runs", "ours", "authors'"], rows),
