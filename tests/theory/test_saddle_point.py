@@ -276,3 +276,20 @@ def test_overlap_grows_with_the_size_of_the_readout():
     m2 = s.readout_weights @ (s.readout_values**2 * s.weight_overlap**2)
     recovered = ww.denoising.MatrixDenoiser("gaussian", 0.7).recovered(s.tilt)
     assert m2 == pytest.approx(recovered, rel=5e-3)  # the report's grid does not know the kink
+
+
+def test_two_folds_that_almost_meet():
+    """Between folds at α = 8.4056 and 8.4089 all three solutions are found, beside them the only one.
+
+    The approximate family is monotone there, and Newton's method at fixed α is nearly singular.
+    """
+    problem = ww.Problem("relu", readouts="four-point", channel=0.1, gamma=1.44542)
+    for alpha, n in ((8.4, 1), (8.407, 3), (8.408, 3), (8.41, 1)):
+        found = [s for s in ww.solutions(problem, alpha) if s.branch == "specialised"]
+        assert len(found) == n
+        assert found[0].is_stable and found[0].is_equilibrium
+        assert all(s.residual < 1e-9 for s in found)
+    (jump,) = [t for t in ww.transitions(problem, 20.0) if t.kind == "first-order"]
+    below, above = (ww.solve(problem, jump.alpha * (1 + e)) for e in (-1e-7, 1e-7))
+    assert above.weight_overlap[0] - below.weight_overlap[0] == pytest.approx(0.098, abs=1e-3)
+    assert above.free_entropy == pytest.approx(below.free_entropy, abs=1e-7)

@@ -16,7 +16,7 @@ import numpy as np
 from . import averaged, families, saddle
 from .assemble import ACCEPTED, assemble_averaged, assemble_classes
 from .averaged import Profile
-from .families import Family
+from .families import FLAT, Family
 from .roots import newton_rows
 from .saddle import MAX_STEPS, RTOL, ClassSolutions, Setting
 from .solution import Solution
@@ -26,7 +26,7 @@ __all__ = ["ExactFamily"]
 
 _N_FOLD_STEPS = 60
 _FOLD_SLOPE = 1e-7
-_FLAT = 0.1  # slopes of the approximate curve are right to a few per cent
+_N_CROSSING_STEPS = 12
 
 
 @dataclass
@@ -99,7 +99,7 @@ class ExactFamily:
         if along.size < 3:
             return is_flat
         slope = np.interp(u, along, np.gradient(log_alpha, along))
-        is_flat |= ~(np.abs(slope) > _FLAT)
+        is_flat |= ~(np.abs(slope) > FLAT)
         turns = np.nonzero(slope[:-1] * slope[1:] < 0)[0]
         is_flat[turns] = is_flat[turns + 1] = True
         is_flat[1:-1] |= is_flat[:-2] | is_flat[2:]
@@ -128,18 +128,54 @@ class ExactFamily:
                 a, fa, za, fb, side = c, fc, zc, (0.5 * fb if side == -1 else fb), -1
         return None
 
-    def guesses_near_folds(self, alpha: np.ndarray) -> tuple[np.ndarray, ClassSolutions]:
-        """First guesses for the pairs of solutions that meet at a fold, at α close to it."""
-        at, log_fold, bend = self.turning_points
-        index, parameter = [], []
-        for u, fold, curvature in zip(at, log_fold, bend, strict=True):
-            ahead = 2 * (np.log(alpha) - fold) / curvature
-            for i in np.nonzero((ahead > 0) & (np.abs(np.log(alpha) - fold) < 2e-2))[0]:
-                for side in (1, -1):
-                    index.append(i)
-                    parameter.append(u + side * np.sqrt(ahead[i]))
-        states, _, _ = self.solve(np.array(parameter)) if index else (self._nothing, None, None)
-        return np.array(index, dtype=int), states
+    @cached_property
+    def _flat_curve(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """ln(parameter), ln α, its slope and unknowns at the folds and where α hardly moves."""
+        at, log_fold, _ = self.turning_points
+        between = [np.linspace(a, b, 6)[1:-1] for a, b in zip(at[:-1], at[1:], strict=True) if b - a < 1.0]
+        u = np.sort(np.concatenate([self.grid[self._may_turn], at, *between]))
+        states, log_alpha, slope = self.solve(u)
+        good = np.isfinite(slope)
+        return u[good], log_alpha[good], slope[good], self.unknowns(states, log_alpha)[good]
+
+    def guesses_where_flat(self, alpha: np.ndarray) -> tuple[np.ndarray, ClassSolutions]:
+        """First guesses at α where the curve α(parameter) folds or is nearly flat.
+
+        Between neighbouring nodes of the exact curve, folds among them, α is monotone: it is crossed where
+        the sign of ln α(u) - ln α changes, and a few steps of bisection lead to it.
+        """
+        u, log_alpha, slope, z = self._flat_curve
+        target = np.log(alpha)
+        index, left = [], []
+        for i in np.nonzero(
+            (target > log_alpha.min(initial=np.inf)) & (target < log_alpha.max(initial=-np.inf))
+        )[0]:
+            ahead = log_alpha - target[i]
+            near = (np.diff(u) < 0.5) & (np.minimum(np.abs(slope[:-1]), np.abs(slope[1:])) < FLAT)
+            crossed = np.nonzero((ahead[:-1] * ahead[1:] <= 0) & near)[0]
+            index += [i] * crossed.size
+            left += list(crossed)
+        if not index:
+            return np.empty(0, dtype=int), self._nothing
+        at, row = np.array(left), np.array(index)
+        return row, self._crossing(target[row], u[[at, at + 1]], log_alpha[[at, at + 1]], z[[at, at + 1]])
+
+    def _crossing(
+        self, target: np.ndarray, u: np.ndarray, log_alpha: np.ndarray, z: np.ndarray
+    ) -> ClassSolutions:
+        """States within brackets of u (2 × rows) at which ln α is the target, up to a few steps."""
+        u, z, ahead = u.copy(), z.copy(), log_alpha - target
+        rows = np.arange(target.size)
+        for _ in range(_N_CROSSING_STEPS):
+            middle = u.mean(axis=0)
+            states, value, slope = self.solve(middle, z.mean(axis=0))
+            side = np.where((value - target) * ahead[0] > 0, 0, 1)
+            u[side, rows], z[side, rows], ahead[side, rows] = (
+                middle,
+                self.unknowns(states, value),
+                value - target,
+            )
+        return states
 
     @property
     def _nothing(self) -> ClassSolutions:

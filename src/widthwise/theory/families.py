@@ -15,6 +15,7 @@ crossings.  The mmse is interpolated here; what is found is a first guess for Ne
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -22,7 +23,10 @@ from .roots import decreasing_root
 from .saddle import ClassSolutions, Setting
 from .units import GRID, evaluate_units, unit_table
 
-__all__ = ["Family", "family_at", "trace_family"]
+__all__ = ["FLAT", "Family", "family_at", "trace_family"]
+
+# Below this d ln α/d ln x a family may fold: the approximate slopes are right to a few per cent.
+FLAT = 0.1
 
 _CURVE_GRID = GRID[1::3]
 _LOOK_UP = slice(1, None, 2)
@@ -37,6 +41,17 @@ class Family:
     log_coupling: np.ndarray
     log_snr: np.ndarray
     log_alpha: np.ndarray
+
+    @cached_property
+    def flat_stretches(self) -> tuple[np.ndarray, np.ndarray]:
+        """Lowest and highest ln α of the steps that turn back or hardly move, after the birth (x > 0.01)."""
+        log_x, log_alpha = self.log_snr[:, -1], self.log_alpha
+        rise = np.diff(log_alpha)
+        is_flat = (np.abs(rise) < FLAT * np.diff(log_x)) & (log_x[1:] > np.log(1e-2))
+        turns = np.nonzero(rise[:-1] * rise[1:] < 0)[0]
+        is_flat[turns] = is_flat[turns + 1] = True
+        low, high = np.sort([log_alpha[:-1], log_alpha[1:]], axis=0)
+        return low[is_flat], high[is_flat]
 
     def guesses(self, alpha: np.ndarray) -> tuple[np.ndarray, ClassSolutions]:
         """First guesses of all solutions at each α: where the curve crosses or nearly touches it.

@@ -137,16 +137,21 @@ def solve_classes(
     weights: np.ndarray,
     unlearnt: float,
     start: ClassSolutions,
+    *,
+    is_exact: bool = False,
 ) -> ClassSolutions:
     """Polish solutions in which the classes ``values2`` (v², any order) are learnt.
 
-    ``weights`` are E[v²] within each class and ``unlearnt`` that of all other readouts.
+    ``weights`` are E[v²] within each class and ``unlearnt`` that of all other readouts. The exact Jacobian
+    is dearer, and needed where it is nearly singular (folds).
     """
     z = np.concatenate([start.log_tilt[:, None], start.log_coupling[:, None], start.log_snr], axis=1)
     # Guesses may run away, as where all is learnt without an error: their residual says so.
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         best, residual = newton_rows(
-            lambda rows, z: class_equations(setting, alpha[rows], values2, weights, unlearnt, z),
+            lambda rows, z: class_equations(
+                setting, alpha[rows], values2, weights, unlearnt, z, is_exact=is_exact
+            ),
             z,
             rtol=RTOL,
             max_steps=MAX_STEPS,

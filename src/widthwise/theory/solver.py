@@ -60,6 +60,7 @@ right but where a class of finite weight jumps, which such a curve leaves out.
 """
 ALPHA_RANGE = (1e-14, 1e12)
 """Where solutions are computed reliably."""
+_BESIDE = 2.5e-2  # how far from a flat stretch, in ln α, the exact curve is asked
 _NOTHING = np.log(1e-11)  # a signal-to-noise ratio that is 0
 
 
@@ -246,14 +247,9 @@ def _specialised(problem: Problem, alpha: np.ndarray, theory: str):
     if classes is not None and classes[0].size <= FEW_CLASSES:
         values2, powers = classes
         for m in range(1, values2.size + 1):
-            index, guesses = _with_folds(
-                problem, m, theory, alpha, *family_of(problem, m, theory).guesses(alpha)
-            )
+            index, found = _of_family(problem, m, theory, alpha)
             if index.size == 0:
                 continue
-            found = solve_classes(
-                setting, alpha[index], values2[:m], powers[:m], float(powers[m:].sum()), guesses
-            )
             keep = _distinct(index, found)
             if keep.size == 0:
                 continue
@@ -272,18 +268,29 @@ def _specialised(problem: Problem, alpha: np.ndarray, theory: str):
         yield index[keep], assemble_averaged(setting, profile, alpha[index][keep], _rows(found, keep))
 
 
-def _with_folds(
-    problem: Problem, m: int, theory: str, alpha: np.ndarray, index: np.ndarray, guesses: ClassSolutions
-) -> tuple[np.ndarray, ClassSolutions]:
-    """Add guesses next to folds, where two solutions merge and only exact ones lead to them."""
-    rough = family_of(problem, m, theory).log_alpha
-    turns = np.nonzero(np.diff(np.sign(np.diff(rough))))[0] + 1
-    is_near = np.any(np.abs(np.log(alpha)[:, None] - rough[turns]) < 2.5e-2, axis=1)
-    if not is_near.any():
-        return index, guesses
-    more, extra = exact_families(problem, theory)[m - 1].guesses_near_folds(alpha)
-    both = [np.concatenate([getattr(g, name) for g in (guesses, extra)]) for name in vars(guesses)]
-    return np.concatenate([index, more]), ClassSolutions(*both)
+def _of_family(problem: Problem, m: int, theory: str, alpha: np.ndarray) -> tuple[np.ndarray, ClassSolutions]:
+    """Solutions with m classes learnt, with their indices into alpha.
+
+    From approximate guesses, and from exact ones where the family folds or nearly does: nothing else leads
+    to all of them there.
+    """
+    rough = family_of(problem, m, theory)
+    values2, powers = readout_classes(problem)  # type: ignore[misc]
+    learnt = (values2[:m], powers[:m], float(powers[m:].sum()))
+    setting = setting_of(problem, theory)
+    index, guesses = rough.guesses(alpha)
+    found = solve_classes(setting, alpha[index], *learnt, guesses)
+    low, high = rough.flat_stretches
+    log_alpha = np.log(alpha)[:, None]
+    near = np.nonzero(np.any((log_alpha > low - _BESIDE) & (log_alpha < high + _BESIDE), axis=1))[0]
+    if near.size == 0:
+        return index, found
+    more, guesses = exact_families(problem, theory)[m - 1].guesses_where_flat(alpha[near])
+    if more.size == 0:
+        return index, found
+    extra = solve_classes(setting, alpha[near[more]], *learnt, guesses, is_exact=True)
+    both = [np.concatenate([getattr(f, name) for f in (found, extra)]) for name in vars(found)]
+    return np.concatenate([index, near[more]]), ClassSolutions(*both)
 
 
 def exact_families(problem: Problem, theory: str = "main") -> tuple[ExactFamily, ...]:
