@@ -53,7 +53,7 @@ def test_informed_hmc(activation, gamma, alphas):
 
 
 def test_below_a_first_order_transition_two_replicas_know():
-    """The chain still remembers the teacher, so half its Gibbs excess is too low; replicas are within 10 %."""
+    """The chain remembers the teacher, so half its Gibbs excess is too low; replicas are within 10 %."""
     problem = ww.Problem("tanh(2*x)", channel=0.1, gamma=0.5)
     limit = ww.solve(problem, 1.0).excess_error
     inst = sample_instance(problem, d=60, alpha=1.0, seed=0)
