@@ -121,7 +121,6 @@ def test_pins_stay_while_the_problem_changes(page):
     type_into(page, "gamma", "1.5")
     pinned = "document.querySelector('#curve .js-plotly-plot').data.some(t => /γ = 0.5/.test(t.name))"
     until(page, pinned)
-    picture(page, "pins")
     page.click("#unpin")
     until(page, f"!{pinned}")
 
@@ -166,7 +165,6 @@ def test_one_point(chromium, address):
         assert {t["name"] for t in traces(page, "landscape")} >= {"equilibrium", "metastable", "unstable"}
         assert len(traces(page, "spectrum")) == 2
         wait_for_curve(page, is_exact=True)
-        picture(page, "point")
 
 
 def test_planner(chromium, address):

@@ -19,7 +19,7 @@ _SUBSCRIPTS = "₀₁₂₃₄"
 def facts(problem: Problem) -> list[Any]:
     """Graph and Hermite coefficients of the activation."""
     mu = problem.activation.hermite
-    words = "  ".join(f"μ{_SUBSCRIPTS[i]} = {mu[i]:.3g}" for i in range(5) if abs(mu[i]) > 1e-12)
+    words = "  ".join(f"μ{_SUBSCRIPTS[i]}\u00a0=\u00a0{mu[i]:.3g}" for i in range(5) if abs(mu[i]) > 1e-12)
     tip = "Hermite coefficients μ_l = E[σ(z) He_l(z)]: μ₁ is the linear part, μ₂ the quadratic one"
     return [
         html.Img(

@@ -90,7 +90,7 @@ def overlap_figure(result: PointResult) -> Any:
                 x=[f"{v:.3g}" for v in size],
                 y=s.weight_overlap[first],
                 **legend,
-                marker={"color": _faded(color, (1.0, 0.5, 0.22)[state])},
+                marker={"color": _faded(color, (1.0, 0.5, 0.22)[state]), "line": {"width": 0}},
                 hovertemplate="|v| = %{x}<br>𝒬 = %{y:.5f}<extra>" + name + "</extra>",
             )
         )
@@ -135,6 +135,7 @@ def landscape_figure(result: PointResult) -> Any:
                     hovertemplate="𝒬 = %{x:.4f}<br>f = %{y:.6f}<extra>" + STATES[state] + "</extra>",
                 )
             )
+    figure.update_yaxes(range=_visible(result))
     return finish(figure, x="overall overlap 𝒬 = √E[v²𝒬(v)²]", y="free entropy F(𝒬)", is_small=True)
 
 
@@ -159,7 +160,7 @@ def spectrum_figure(result: PointResult) -> Any:
             x=result.eigenvalues,
             y=np.where(result.density > 0, result.shrinkage, np.nan),
             mode="lines",
-            line={"color": "#D55E00", "width": 2, "dash": "dash"},
+            line={"color": "#8a8f98", "width": 2, "dash": "dash"},
             name="best estimate ξ(y)",
             yaxis="y2",
         )
@@ -178,6 +179,17 @@ def spectrum_figure(result: PointResult) -> Any:
         margin={"r": 56},
     )
     return figure
+
+
+def _visible(result: PointResult) -> list[float]:
+    """A range that shows all solutions and the valleys between them, not the fall towards 𝒬 = 1."""
+    known = [s.free_entropy for s in result.solutions]
+    low, high = min(known), max(known)
+    if high - low < 1e-9:
+        half = result.landscape.free_entropy[result.landscape.overlap < 0.6]
+        low = min(low, float(half.min()))
+    spread = max(high - low, 1e-6)
+    return [low - 0.5 * spread, high + 0.15 * spread]
 
 
 def _faded(color: str, opacity: float) -> str:

@@ -101,7 +101,22 @@ def sketch_branches(problem: Problem, alpha: tuple[float, float]) -> list[Branch
                 curves += [(f"specialised {m}", part) for part in _family(setting, classes, m, span)]
         else:
             curves += [("specialised", part) for part in _profiles(setting, span)]
+    _join(curves)
     return _marked(problem, [(name, points) for name, points in curves if len(points) > 1])
+
+
+def _join(curves: list[tuple[str, list[Solution]]]) -> None:
+    """Give the universal branch a point where the first specialised one leaves it."""
+    universal = curves[0][1]
+    if np.any(np.diff([point.alpha for point in universal]) < 0):
+        return  # it folds back itself
+    for name, points in curves[1:]:
+        born = points[0]
+        if name in ("specialised", "specialised 1") and np.max(born.weight_overlap) < 1e-3:
+            nothing = np.zeros_like(born.weight_overlap)
+            mother = replace(born, branch="universal", weight_overlap=nothing, weight_overlap_hat=nothing)
+            universal.append(mother)
+    universal.sort(key=lambda point: point.alpha)
 
 
 def _universal(setting: Setting, span: tuple[float, float]) -> list[Solution]:

@@ -127,10 +127,10 @@
     if (window.innerWidth < 600) {
       const title = Object.assign({}, layout.xaxis.title, { text: "α = n/d²" });
       layout.xaxis = Object.assign({}, layout.xaxis, { title: title });
-      layout.margin = { l: 56, r: 8, t: 44, b: 92 };
+      layout.margin = { l: 70, r: 8, t: 44, b: 92 };
     }
     if (Number(alpha) > 0) {
-      const line = { color: "#D55E00", width: 1.2, dash: "dot" };
+      const line = { color: "#9b59b6", width: 1.4, dash: "dot" };
       const mark = { type: "line", x0: alpha, x1: alpha, y0: 0, y1: 1, yref: "paper", line: line };
       layout.shapes = (layout.shapes || []).concat([mark]);
     }
