@@ -71,6 +71,6 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "remove_config_comments": True,
     "plot_gallery": "True",
-    "min_reported_time": 5,
+    "parallel": 2,
     "within_subsection_order": "FileNameSortKey",
 }

@@ -66,16 +66,25 @@ def test_commands_are_imported_only_when_called():
 
 
 @pytest.mark.skipif(os.name != "posix", reason="bash")
-def test_shell_completion_offers_commands():
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("widthwise sp", ["spectrum"]),
+        ("widthwise predict --re", ["--readouts"]),
+        ("widthwise predict --readouts fo", ["four-point"]),
+        ("widthwise yardstick kern", ["kernel-ridge"]),
+    ],
+)
+def test_shell_completion(words, offered):
     environment = os.environ | {
         "_WIDTHWISE_COMPLETE": "complete_bash",
-        "COMP_WORDS": "widthwise sp",
-        "COMP_CWORD": "1",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(len(words.split()) - 1),
     }
     done = subprocess.run(
         [sys.executable, "-m", "widthwise"], capture_output=True, text=True, timeout=60, env=environment
     )
-    assert done.stdout.split() == ["spectrum"]
+    assert done.stdout.split() == offered
 
 
 # --- spectrum ------------------------------------------------------------------------------------

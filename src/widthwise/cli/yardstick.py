@@ -20,6 +20,12 @@ __all__ = ["app"]
 app = typer.Typer(add_completion=False)
 
 
+def _names_like(incomplete: str) -> list[str]:
+    from ..experiments.estimators import READY_MADE
+
+    return [name for name in READY_MADE if name.startswith(incomplete)]
+
+
 @app.command()
 @takes_problem
 def yardstick(
@@ -31,6 +37,7 @@ def yardstick(
             help="ridge, quadratic-ridge, kernel-ridge, random-features, gradient-boosting, mlp, adam, "
             "gamp-rie, hmc, or an import path package.module:factory to anything with fit and predict.",
             show_default="ridge mlp gamp-rie",
+            autocompletion=_names_like,
         ),
     ] = None,
     d: Annotated[int, typer.Option("--d", "-d", metavar="D", help="Dimension d of the inputs, >= 1.")] = 40,
