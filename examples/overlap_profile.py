@@ -6,7 +6,7 @@ readout at which the overlap leaves 0 moves down without end.
 
 import widthwise as ww
 from widthwise.cli.predict import use_no_screen
-from widthwise.plotting_diagrams import plot_overlap_profile
+from widthwise.plotting import plot_overlap_profile
 
 
 def main(name: str = "overlap_profile.png") -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 import widthwise as ww
 from widthwise.cli.predict import use_no_screen
-from widthwise.plotting_diagrams import plot_phase_diagrams
+from widthwise.plotting import plot_phase_diagrams
 
 
 def main(n_noise: int = 40, n_alpha: int = 48, name: str = "phase_diagram_noise.png") -> None:

@@ -366,7 +366,7 @@ def test_an_activation_has_one_colour():
     main = ["relu", "tanh", "erf", "gelu", "elu", "sigma1", "sigma2", "sigma3"]
     assert len({plotting.activation_color(name) for name in main}) == len(main)
     # The text decides, not the order of calls or a seed of the process.
-    assert plotting.activation_color("tanh(3*x)") == plotting._PALETTE[5]
+    assert plotting.activation_color("tanh(3*x)") == plotting.style.PALETTE[5]
 
 
 def test_an_error_measure_names_the_axis():

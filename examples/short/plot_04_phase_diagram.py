@@ -9,7 +9,7 @@ the error of a learner that stays on the universal branch, as the best known pol
 import numpy as np
 
 import widthwise as ww
-from widthwise.plotting_diagrams import plot_phase_diagrams
+from widthwise.plotting import plot_phase_diagrams
 
 problem = ww.Problem("sigma3", weights="rademacher", gamma=0.5)
 data = ww.phase_diagram(problem, noise=np.linspace(0.3, 2.0, 8), alpha=np.linspace(0.3, 3.0, 10))

@@ -7,7 +7,7 @@ front that moves down as data grow.
 """
 
 import widthwise as ww
-from widthwise.plotting_diagrams import plot_overlap_profile
+from widthwise.plotting import plot_overlap_profile
 
 problem = ww.Problem("relu", readouts="gaussian", channel=0.1, gamma=0.5)
 curve = ww.learning_curve(problem, [0.1, 0.3, 1.0, 3.0, 10.0])

@@ -15,7 +15,7 @@ from widthwise.experiments.hardness_published import (
     read_published,
 )
 from widthwise.experiments.survival import LAWS, chi_square
-from widthwise.plotting_experiments import plot_hardness
+from widthwise.plotting.experiments import plot_hardness
 
 # %%
 # The paper's χ² comes out to every digit printed: a straight line through the logarithms of the mean

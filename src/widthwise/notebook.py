@@ -187,13 +187,13 @@ def _plot_curve(curve: Any, ax: Any, **options: Any) -> Any:
 
 
 def _plot_run(run: Any, ax: Any, **options: Any) -> Any:
-    from .plotting_runs import plot_run
+    from .plotting.runs import plot_run
 
     return plot_run(ax, run, **options)
 
 
 def _plot_yardstick(results: Any, ax: Any, **options: Any) -> Any:
-    from .plotting_runs import plot_yardstick
+    from .plotting.runs import plot_yardstick
 
     return plot_yardstick(ax, results, **options)
 

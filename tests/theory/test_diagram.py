@@ -8,7 +8,7 @@ import pytest
 
 import widthwise as ww
 from widthwise.cli import main
-from widthwise.plotting_diagrams import DIAGRAM_QUANTITIES, plot_overlap_profile, plot_phase_diagrams
+from widthwise.plotting import DIAGRAM_QUANTITIES, plot_overlap_profile, plot_phase_diagrams
 from widthwise.theory import diagram_workers
 from widthwise.theory.diagram_plan import make_plan
 from widthwise.theory.onsets import onset_criterion

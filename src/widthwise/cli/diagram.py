@@ -117,7 +117,7 @@ def diagram(
 
     Example: widthwise diagram --weights rademacher --activation sigma3 --noise 0.1:2:40 --alpha 0.1:4:9 --csv
     """
-    from ..plotting_diagrams import DIAGRAM_QUANTITIES
+    from ..plotting import DIAGRAM_QUANTITIES
     from ..theory.diagram import phase_diagram
     from ..theory.solution import error_column
     from ..theory.solver import THEORIES
@@ -188,7 +188,7 @@ def diagram(
         _print_lines(problem, data)
     if plot is not None and n_missing < n_points:
         use_no_screen()
-        from ..plotting_diagrams import plot_phase_diagram
+        from ..plotting import plot_phase_diagram
 
         save_figure(plot_phase_diagram(data, quantity).figure, plot)
     if not data.attrs["is_complete"]:

@@ -129,7 +129,7 @@ def hardness(
         _print(rows)
     if plot is not None:
         use_no_screen()
-        from ..plotting_experiments import plot_hardness
+        from ..plotting.experiments import plot_hardness
 
         save_figure(plot_hardness(crossings, rows), plot)
     if n_failed:

@@ -156,7 +156,7 @@ def simulate(
             print_comparison(plan, rows)
         if plot is not None:
             use_no_screen()
-            from ..plotting_experiments import plot_comparison
+            from ..plotting.experiments import plot_comparison
 
             save_figure(plot_comparison(plan.problems, rows), plot)
     if n_failed:

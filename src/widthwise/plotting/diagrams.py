@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-from .theory.overlap_profile import overlap_profile
+from ..theory.overlap_profile import overlap_profile
+from .style import COLUMN, FONT
 
 __all__ = ["DIAGRAM_QUANTITIES", "plot_overlap_profile", "plot_phase_diagram", "plot_phase_diagrams"]
 
@@ -33,8 +34,6 @@ _AXES = {
     "gamma": r"hidden units per input $\gamma = k/d$",
     "noise": r"noise variance $\Delta$",
 }
-_COLUMN = 3.4  # inches, one column of a two-column page
-_FONT: Any = {"font.size": 8.0, "axes.linewidth": 0.6, "legend.fontsize": 7.0}
 _HALO = 2.4
 _TRANSITION: dict[str, Any] = {"color": "black", "linewidth": 1.3}
 _SPINODAL: dict[str, Any] = {"color": "black", "linewidth": 0.8, "linestyle": (0, (1, 1.4))}
@@ -60,9 +59,9 @@ def plot_phase_diagram(
     if quantity not in DIAGRAM_QUANTITIES and not (quantity.endswith("_error") and quantity in data):
         raise ValueError(f"unknown quantity {quantity!r}; choose from {', '.join(DIAGRAM_QUANTITIES)}")
     first, second = data[quantity].dims
-    with rc_context(_FONT):
+    with rc_context(FONT):
         if ax is None:
-            ax = pyplot.subplots(figsize=(1.25 * _COLUMN, _COLUMN), layout="constrained")[1]
+            ax = pyplot.subplots(figsize=(1.25 * COLUMN, COLUMN), layout="constrained")[1]
         scales = _map(ax, data, quantity, first, second, is_log)
         for axis, name, scale in ((ax.xaxis, first, scales[0]), (ax.yaxis, second, scales[1])):
             axis.set_label_text(_AXES.get(name, name.replace("_", " ")))
@@ -82,10 +81,10 @@ def plot_phase_diagrams(data: Any, quantities: Sequence[str], **options: Any) ->
     """Several quantities of one diagram side by side; options as for :func:`plot_phase_diagram`."""
     from matplotlib import pyplot, rc_context
 
-    with rc_context(_FONT):
+    with rc_context(FONT):
         n = len(quantities)
         figure, axes = pyplot.subplots(
-            1, n, figsize=(1.1 * n * _COLUMN, 0.92 * _COLUMN), layout="constrained", squeeze=False
+            1, n, figsize=(1.1 * n * COLUMN, 0.92 * COLUMN), layout="constrained", squeeze=False
         )
         for ax, quantity in zip(axes[0], quantities, strict=True):
             plot_phase_diagram(data, quantity, ax, **options)
@@ -98,9 +97,9 @@ def plot_overlap_profile(
     """𝒬_W(v) against |v|, one line for each α of a learning curve."""
     from matplotlib import colormaps, pyplot, rc_context
 
-    with rc_context(_FONT):
+    with rc_context(FONT):
         if ax is None:
-            ax = pyplot.subplots(figsize=(_COLUMN, 0.8 * _COLUMN), layout="constrained")[1]
+            ax = pyplot.subplots(figsize=(COLUMN, 0.8 * COLUMN), layout="constrained")[1]
         colors = colormaps[cmap](np.linspace(0.12, 1, len(curve)))
         reach = min(curve.problem.readouts.largest, 4.0)
         v = np.linspace(0, reach, 801) if readouts is None else np.asarray(readouts, dtype=float)

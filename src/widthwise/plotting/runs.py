@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .experiments.equivalent_data import theory_errors
-from .experiments.yardstick import Yardstick
-from .learners.run import Run
-from .plotting import _COLUMN, _FONT, _PALETTE, _axes, _tidy
+from ..experiments.equivalent_data import theory_errors
+from ..experiments.yardstick import Yardstick
+from ..learners.run import Run
+from .style import COLUMN, FONT, PALETTE, new_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,17 +29,17 @@ def plot_run(ax: Axes | None, run: Run, name: str = "excess_error", *, label: st
     """An observable along a run, a line for each chain, and its settled mean."""
     from matplotlib import rc_context
 
-    with rc_context(_FONT):
-        ax = _axes(ax)
+    with rc_context(FONT):
+        ax = new_axes(ax)
         values = run.trace[name]
         for i, chain in enumerate(values.transpose("chain", "draw").to_numpy()):
             text = (label or f"{run.learner}, d = {run.instance.d}") if i == 0 else None
-            ax.plot(values["draw"], chain, color=_PALETTE[i % len(_PALETTE)], linewidth=1.0, label=text)
+            ax.plot(values["draw"], chain, color=PALETTE[i % len(PALETTE)], linewidth=1.0, label=text)
         ax.axhline(run.mean(name), color="0.4", linewidth=0.8, linestyle=":")
         ax.set_xlabel("iteration")
         ax.set_ylabel(name.replace("_", " "))
         ax.legend(frameon=False)
-        _tidy(ax)
+        tidy(ax)
     return ax
 
 
@@ -53,8 +53,8 @@ def plot_yardstick(ax: Axes | None, results: Yardstick, *, is_log: bool = True) 
 
     alphas = sorted({row["alpha"] for row in results.rows})
     fine = np.geomspace(alphas[0] / 1.1, alphas[-1] * 1.1, 60)
-    with rc_context(_FONT):
-        ax = _axes(ax, (1.25 * _COLUMN, _COLUMN))
+    with rc_context(FONT):
+        ax = new_axes(ax, (1.25 * COLUMN, COLUMN))
         for branch, name in (("universal", "polynomial time (universal)"), ("equilibrium", "optimum")):
             line = theory_errors(results.problem, fine, branch, results.measure)
             ax.plot(fine, line, color="0.15", linestyle=_LINES[branch], linewidth=1.3, label=name)
@@ -68,7 +68,7 @@ def plot_yardstick(ax: Axes | None, results: Yardstick, *, is_log: bool = True) 
                 markersize=4.5,
                 linewidth=0.7,
                 capsize=2,
-                color=_PALETTE[j % len(_PALETTE)],
+                color=PALETTE[j % len(PALETTE)],
                 label=estimator,
             )
         _draw_expected(ax, results)
@@ -81,7 +81,7 @@ def plot_yardstick(ax: Axes | None, results: Yardstick, *, is_log: bool = True) 
         ax.set_ylabel(_MEASURES[results.measure])
         ax.set_title(f"d = {results.d}", fontsize=7.5)
         ax.legend(frameon=False, fontsize=6.5)
-        _tidy(ax)
+        tidy(ax)
     return ax
 
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .experiments.comparison import Comparison, prediction
-from .experiments.hardness import Crossing, HardnessRow
-from .experiments.survival import law_value
-from .plotting import _COLUMN, _FONT, _PALETTE
-from .problem import Problem
+from ..experiments.comparison import Comparison, prediction
+from ..experiments.hardness import Crossing, HardnessRow
+from ..experiments.survival import law_value
+from ..problem import Problem
+from .style import COLUMN, FONT, PALETTE
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,8 +31,8 @@ def plot_comparison(problems: Sequence[Problem], rows: Sequence[Comparison]) -> 
     labels = sorted({row.problem for row in rows})
     alphas = sorted({row.alpha for row in rows})
     fine = np.unique(np.concatenate([np.linspace(alphas[0], alphas[-1], 60), alphas]))
-    with plt.rc_context(_FONT):
-        size = (_COLUMN, 2.1 * len(quantities) + 0.4)
+    with plt.rc_context(FONT):
+        size = (COLUMN, 2.1 * len(quantities) + 0.4)
         figure, axes = plt.subplots(len(quantities), 1, figsize=size, sharex=True, squeeze=False)
         for ax, quantity in zip(axes[:, 0], quantities, strict=True):
             chosen = [row for row in rows if row.quantity == quantity]
@@ -59,15 +59,15 @@ def plot_hardness(crossings: Sequence[Crossing], rows: Sequence[HardnessRow]) ->
     import matplotlib.pyplot as plt
 
     names = list(dict.fromkeys(row.readouts for row in rows))
-    with plt.rc_context(_FONT):
-        size = (2 * _COLUMN, 2.3 * len(names) + 0.3)
+    with plt.rc_context(FONT):
+        size = (2 * COLUMN, 2.3 * len(names) + 0.3)
         figure, axes = plt.subplots(len(names), 2, figsize=size, squeeze=False, sharey="row")
         for pair, name in zip(axes, names, strict=True):
             for ax, law in zip(pair, ("exponential", "power"), strict=True):
                 mine = [row for row in rows if (row.readouts, row.law) == (name, law)]
                 for i, row in enumerate(mine):
                     runs = [c for c in crossings if (c.readouts, c.threshold) == (name, row.threshold)]
-                    _draw_times(ax, runs, row, _PALETTE[i % len(_PALETTE)])
+                    _draw_times(ax, runs, row, PALETTE[i % len(PALETTE)])
                 _set_scales(ax, law, sorted({c.d for c in crossings if c.readouts == name}))
                 formula = "exp(ad + b)" if law == "exponential" else "a dᵇ"
                 ax.set_title(f"{name} readouts, {formula}", fontsize=8)
@@ -109,7 +109,7 @@ def _draw(
     for branch in sorted({row.branch for row in rows}):
         name = f"theory, {branch}" + (f", {label}" if label else "")
         line = prediction(problem, fine, branch, rows[0].quantity)
-        style = {"linestyle": _LINES[branch], "color": _PALETTE[at % len(_PALETTE)], "linewidth": 1.2}
+        style = {"linestyle": _LINES[branch], "color": PALETTE[at % len(PALETTE)], "linewidth": 1.2}
         ax.plot(fine, line, label=name, **style)
     groups = sorted({(row.learner, row.d) for row in rows})
     for j, (learner, d) in enumerate(groups):
@@ -123,15 +123,15 @@ def _draw(
             markersize=4,
             capsize=2,
             elinewidth=0.8,
-            color=_PALETTE[(at + j * (len(groups) > 1)) % len(_PALETTE)],
+            color=PALETTE[(at + j * (len(groups) > 1)) % len(PALETTE)],
             markerfacecolor="white",
             label=f"{learner}, d = {d}" + (f", {label}" if label else ""),
         )
 
 
 def _named(problems: Sequence[Problem], label: str) -> Problem:
-    from .experiments.store_tables import problem_labels
-    from .experiments.task import canonical
+    from ..experiments.store_tables import problem_labels
+    from ..experiments.task import canonical
 
     names = problem_labels([{"problem": problem.to_dict()} for problem in problems])
     return next(p for p in problems if names[canonical(p.to_dict())] == label)
