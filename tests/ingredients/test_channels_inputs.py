@@ -175,3 +175,8 @@ def test_likelihoods_in_jax_are_those_in_numpy(channel):
     step = 1e-5
     slope = channel.log_likelihood(y, x + step) - channel.log_likelihood(y, x - step)
     np.testing.assert_allclose(score, slope / (2 * step), rtol=1e-3, atol=1e-4)
+
+
+def test_gaps_that_are_all_unknown_give_unknown_values():
+    for channel in (channels.Laplace(0.1), channels.Gaussian(0.1), channels.Probit(0.1)):
+        assert np.isnan(channel.free_entropy_slope(np.full(3, np.nan), 1.0)).all()

@@ -138,7 +138,8 @@ class Channel:
         flat = np.clip(gap.reshape(-1), _LEAST_GAP, power)
         known = ~np.isnan(flat)
         result = np.full(flat.size, np.nan)
-        result[known] = self._evaluate(flat[known], float(power))[which]
+        if known.any():  # a Newton step may have left the domain in every row
+            result[known] = self._evaluate(flat[known], float(power))[which]
         return result.reshape(gap.shape)
 
     def free_entropy(self, gap: ArrayLike, power: float) -> np.ndarray:
