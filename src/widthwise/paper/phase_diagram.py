@@ -89,9 +89,12 @@ def draw(tables: Tables) -> Figure:
 
 def _draw_lines(ax, transitions: Table) -> None:
     styles = {"continuous": "-", "first-order": (0, (4, 1.6))}
+    step = np.diff(np.unique(transitions.column("gamma"))).min()
     for (size, kind), rows in transitions.groups("readout", "kind"):
         order = np.argsort(rows.column("gamma"))
         x, y = rows.column("gamma")[order], rows.column("alpha")[order]
+        gaps = np.nonzero(np.diff(x) > 1.5 * step)[0] + 1  # a line ends where the kind changes
+        x, y = np.insert(x, gaps, np.nan), np.insert(y, gaps, np.nan)
         for color, width in (("white", 2.6), ("black", 1.2)):
             ax.plot(x, y, color=color, lw=width, ls=styles[kind] if color == "black" else "-")
         if kind == "continuous":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -188,11 +189,12 @@ def legend(
     )
 
 
-def save(made: Figure, stem: Any) -> list[Any]:
-    """``stem.png`` for pages and ``stem.pdf`` for print."""
-    paths = []
-    for ending, options in ((".png", {"dpi": 200}), (".pdf", {"metadata": {"CreationDate": None}})):
-        path = stem.with_suffix(ending)
-        made.savefig(path, **options)
-        paths.append(path)
-    return paths
+def save(made: Figure, stem: Path) -> list[Path]:
+    """``stem.png`` for pages, as fine as 200 kB allow, and ``stem.pdf`` for print."""
+    png, pdf = stem.with_suffix(".png"), stem.with_suffix(".pdf")
+    for dpi in (200, 160, 120):
+        made.savefig(png, dpi=dpi)
+        if png.stat().st_size <= 200_000:
+            break
+    made.savefig(pdf, metadata={"CreationDate": None})
+    return [png, pdf]
