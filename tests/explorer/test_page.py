@@ -93,7 +93,7 @@ def test_own_expression(page):
     type_into(page, "formula", "sin(3*x)+x^2")
     until(page, "window.location.search.includes('sin')")
     wait_for_curve(page)
-    assert "μ₂ = 2" in page.inner_text("#facts")
+    assert "μ₂\u00a0=\u00a02" in page.inner_text("#facts")
 
 
 @pytest.mark.parametrize(

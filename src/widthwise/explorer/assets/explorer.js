@@ -120,6 +120,8 @@
     const best = exact && (!sketch || exact.serial >= sketch.serial) ? exact : sketch;
     const place = document.getElementById("progress");
     if (place) place.textContent = best === sketch ? "sketch, refining …" : "";
+    const words = document.getElementById("transitions");
+    if (words) words.classList.toggle("stale", best === sketch); // they belong to the curve before
     if (!best) return skip();
     window.widthwise_drawn = best.serial;
     const more = (pinned || []).concat(points ? [points.trace] : []);
