@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..problem import Problem
 from . import style
 from .item import Item, Tables
-from .lines import INFORMED, branch_rows, curve_rows, grid
+from .lines import INFORMED, branch_rows, curve_rows, grid, stretches
 from .scales import Settings
 from .table import Table
 
@@ -85,24 +85,10 @@ def draw(tables: Tables) -> Figure:
 
 def _draw_rivals(ax, branch: Table, color) -> None:
     """What is not the equilibrium: the universal branch dashed, metastable specialised parts dotted."""
-    for (line, state), rows in _stretches(branch).groups("branch", "stretch"):
+    for (line, state), rows in stretches(branch).groups("branch", "stretch"):
         if state.startswith("equilibrium") or (line == "specialised" and state.startswith("unstable")):
             continue
         style.curve(ax, rows, line, color)
-
-
-def _stretches(branch: Table) -> Table:
-    """The rows with the number of their stretch of one state; rivals begin and end on the equilibrium."""
-    rows, number = Table(), 0
-    for before, row, after in zip([{}, *branch[:-1]], branch, [*branch[1:], {}], strict=True):
-        state = row["state"]
-        number += state != before.get("state")
-        if state == "equilibrium":
-            for side, step in ((before, -1), (after, 1)):
-                if side.get("state") == "metastable":
-                    rows.append(dict(row) | {"stretch": f"metastable {number + step}"})
-        rows.append(dict(row) | {"stretch": f"{state} {number}"})
-    return rows
 
 
 def remarks(tables: Tables) -> list[str]:

@@ -83,11 +83,18 @@ def verdict(deviation: float, difference: float, scale: float) -> str:
 
 
 def _entries(group: Table, quantity: str):
-    """Values over instances: one set for a scalar, one for each readout for an overlap."""
+    """Values over instances: one set for a scalar, one for each readout for an overlap.
+
+    Overlaps are divided by what the teacher has with itself, which is 1 for large d.
+    """
     if quantity != "weight_overlap":
         yield group.column(quantity), None
         return
-    arrays = [np.atleast_1d(row["weight_overlap"]) for row in group if "weight_overlap" in row]
+    arrays = [
+        np.atleast_1d(row["weight_overlap"]) / np.atleast_1d(row.get("teacher_norm", 1.0))
+        for row in group
+        if "weight_overlap" in row
+    ]
     if not arrays:
         return
     readouts = np.atleast_1d(group[0]["readout_values"])

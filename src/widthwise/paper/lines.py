@@ -17,7 +17,7 @@ from ..theory import learning_curve, solutions, trace_branches, transitions
 from ..theory.solution import Solution
 from .table import Table
 
-__all__ = ["INFORMED", "LINES", "branch_rows", "curve_rows", "grid", "parameters", "predictions"]
+__all__ = ["INFORMED", "LINES", "branch_rows", "curve_rows", "grid", "parameters", "predictions", "stretches"]
 
 LINES = {
     "equilibrium": ("equilibrium", "main"),
@@ -84,6 +84,20 @@ def branch_rows(series: str, problem: Problem, low: float, high: float, n_points
             stable = "metastable" if point.is_stable else "unstable"
             state = "equilibrium" if point.is_equilibrium else stable
             rows.append(_row(series, f"branch {number}", point) | {"state": state})
+    return rows
+
+
+def stretches(branch: Table) -> Table:
+    """The rows with the number of their stretch of one state; rivals begin and end on the equilibrium."""
+    rows, number = Table(), 0
+    for before, row, after in zip([{}, *branch[:-1]], branch, [*branch[1:], {}], strict=True):
+        state = row["state"]
+        number += state != before.get("state")
+        if state == "equilibrium":
+            for side, step in ((before, -1), (after, 1)):
+                if side.get("state") == "metastable":
+                    rows.append(dict(row) | {"stretch": f"metastable {number + step}"})
+        rows.append(dict(row) | {"stretch": f"{state} {number}"})
     return rows
 
 

@@ -57,6 +57,8 @@ def row_of(series: str, result: Result) -> dict[str, Any]:
         row["overlap_power_at_start"] = result.trace["overlap_power"][1][:, 0].mean(axis=0).tolist()
     if "weight_overlap" in row:
         row["readout_values"] = result.values["readout"][1].tolist()
+        if row["start"] == "teacher":  # |W⁰|²/d of the units of each readout, 1 ± √(2/d) for one unit
+            row["teacher_norm"] = result.trace["weight_overlap"][1][:, 0].mean(axis=0).tolist()
     return row
 
 
