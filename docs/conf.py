@@ -71,6 +71,5 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "remove_config_comments": True,
     "plot_gallery": "True",
-    "parallel": 2,
     "within_subsection_order": "FileNameSortKey",
 }
