@@ -20,7 +20,7 @@ print(ww.samples_needed(problem, excess_error=0.005, d=200))
 
 import matplotlib.pyplot as plt
 
-targets = np.geomspace(0.006, 0.05, 7)
+targets = np.geomspace(0.008, 0.05, 5)
 needs = [ww.samples_needed(problem, excess_error=target) for target in targets]
 figure, ax = plt.subplots(figsize=(4.4, 3.2), layout="constrained")
 ax.loglog(targets, [need.optimum.alpha for need in needs], label="optimum")

@@ -11,7 +11,7 @@ import widthwise as ww
 
 problem = ww.Problem("relu", readouts="four-point", channel=0.01, gamma=0.5)
 entries = ["ridge", "quadratic-ridge", "kernel-ridge", "gamp-rie"]
-results = ww.yardstick(entries, problem, d=30, alphas=[0.5, 1, 2.5], seeds=1, n_test=5000)
+results = ww.yardstick(entries, problem, d=30, alphas=[0.5, 1, 2], seeds=1, n_test=5000)
 results.to_dataframe()[["estimator", "alpha", "error", "optimal_error", "equivalent_share", "note"]]
 
 # %%
