@@ -141,7 +141,7 @@ def _draw_overlaps(ax, tables: Tables, line: str, series: str = FOUR) -> None:
     titles = {
         "equilibrium": "four-point: main theory",
         "factorised": "four-point: factorised",
-        "both": "Rademacher: both (dashed: fact.)",
+        "both": "Rademacher (dashed: factorised)",
     }
     ax.set(xlim=(0, ALPHA[1]), ylim=(-0.03, 1.03), xlabel=style.LABELS["alpha"], title=titles[line])
     ax.set_ylabel("overlap")
@@ -155,7 +155,15 @@ def remarks(tables: Tables) -> list[str]:
             f"{law} readouts: the main theory leaves the universal branch at α = {onset:.3f}, the "
             f"factorised one is selected from {factorised_transition(problem, 50.0):.3f} on."
         )
-    return [*lines, "Near a continuous onset the overlaps of chains at finite d lie above the prediction."]
+    return [
+        *lines,
+        "Errors and q₂ agree with the main theory (at α = 0.5 with the cost of the linear part on top, "
+        "about (Δ + excess)/(αd) = 0.005), and q₂ lies above the factorised curve at α = 1.",
+        "The overlaps of single neurons at d = 60 lie well above both theories: 0.69 for 0.38 (main) and "
+        "0.45 (factorised) for Rademacher readouts at α = 2, 0.55 for 0 for the small readouts at α = 4. "
+        "The second class of readouts begins at α = 6.5 in the main theory; 400 iterations from the teacher "
+        "at this size do not show it.",
+    ]
 
 
 ITEM = Item(
