@@ -66,6 +66,7 @@ def test_each_start_has_its_branch(learner, start, branch):
     expected = ww.solve(PROBLEM, 1.5, branch=branch).excess_error
     assert row["predicted"] == pytest.approx(expected, rel=1e-12)
     assert row["deviation_in_standard_errors"] == pytest.approx((0.1 - expected) / 0.01)
+    assert (row["verdict"] == "not predicted") == (learner == "adam")
 
 
 def test_gamp_rie_is_compared_at_its_dimension():

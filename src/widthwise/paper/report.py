@@ -180,7 +180,7 @@ def _comparison(rows: Table) -> str:
 def _counts(rows: Table, who: str | None) -> str:
     chosen = rows if who is None else rows.where(source=who)
     found = [row["verdict"] for row in chosen if "verdict" in row]
-    order = ("agrees", "last digit", "close", "differs")
+    order = ("agrees", "last digit", "close", "differs", "not predicted")
     return ", ".join(f"{found.count(name)} {name}" for name in order if name in found)
 
 
