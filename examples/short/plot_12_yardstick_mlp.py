@@ -20,6 +20,6 @@ for ax, readouts in zip(axes, ("homogeneous", "gaussian"), strict=True):
 axes[1].set_ylabel("")
 
 # %%
-# With equal readouts the perceptron stays above even the polynomial-time line. With Gaussian ones the units of
-# large readouts stand out, and on these two small instances it gets below that line. It remains far from the
-# optimum in both cases: for the same error the optimum would need a small part of the data.
+# With equal readouts the perceptron stays above even the polynomial-time line. With Gaussian ones the units
+# of large readouts stand out, and on these two small instances it gets below that line. It remains far from
+# the optimum in both cases: for the same error the optimum would need a small part of the data.
