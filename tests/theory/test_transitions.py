@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.theory.solver import exact_families
+from widthwise.theory.made_once import exact_families
 from widthwise.theory.transitions import onset_criterion
 
 SIGMA3 = ww.Problem("sigma3", "rademacher", "homogeneous", 1.25, 0.5)
@@ -206,16 +206,16 @@ def test_eight_sizes_of_readouts_jump_one_after_the_other():
 @pytest.mark.slow
 def test_many_sizes_of_readouts_are_one_profile_and_the_list_says_so(monkeypatch):
     """Continuous onsets of a profile are those of the classes taken one by one."""
-    from widthwise.theory import solver, stretches
+    from widthwise.theory import made_once, solver, stretches
 
     problem = ww.Problem("relu", readouts=EIGHT, gamma=0.61)
     one_by_one = ww.transitions(problem, 1.5)
-    for module in (solver, stretches):
+    for module in (made_once, solver, stretches):
         monkeypatch.setattr(module, "FEW_CLASSES", 6)
-    for cached in (solver._exact_families, stretches.stretches_of, stretches.births):
+    for cached in (made_once._exact_families, stretches.stretches_of, stretches.births):
         cached.cache_clear()
     profile = ww.transitions(problem, 1.5)
-    for cached in (solver._exact_families, stretches.stretches_of, stretches.births):
+    for cached in (made_once._exact_families, stretches.stretches_of, stretches.births):
         cached.cache_clear()
     assert [t.alpha for t in profile] == pytest.approx([t.alpha for t in one_by_one], rel=1e-7)
     assert "8 distinct |readouts|" in profile.note and profile.note in str(profile)

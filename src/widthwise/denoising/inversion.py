@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from .spectrum import CurvePoints, Poles
+from .spectral_curve import CurvePoints, Poles
 
 __all__ = ["band_ends", "points_at"]
 

@@ -18,7 +18,7 @@ import math
 import numpy as np
 
 from .quadrature import integrate
-from .spectrum import CurvePoints, Poles
+from .spectral_curve import CurvePoints, Poles
 
 __all__ = ["mmse_and_slope", "mmse_by_both_formulas"]
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .spectrum import CurvePoints, Poles
+from .spectral_curve import CurvePoints, Poles
 
 __all__ = ["Panels", "integrate"]
 

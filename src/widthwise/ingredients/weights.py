@@ -16,13 +16,23 @@ import difflib
 import functools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .finite_laws import (
+    ROUNDING,
+    as_numbers,
+    check_moments,
+    checked_law,
+    positive_variances,
+    set_fields,
+    standardised,
+    total_one,
+)
 from .scalar_channel import ChannelValues, as_snr, mixture_channel, uniform_channel
 
 __all__ = [
@@ -38,8 +48,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 
-# Mean, variance - 1 and total probability - 1 up to this are taken for rounding of the input, and removed.
-_ROUNDING = 1e-9
 _SQRT3 = math.sqrt(3.0)
 
 
@@ -186,16 +194,16 @@ class Discrete(WeightLaw):
     is_discrete = True
 
     def __post_init__(self):
-        atoms, probabilities = _checked_law("atoms", self.atoms, self.probabilities)
-        _check_moments(atoms, 0 * atoms, probabilities, "weights.Discrete.normalised")
+        atoms, probabilities = checked_law("atoms", self.atoms, self.probabilities)
+        check_moments(atoms, 0 * atoms, probabilities, "weights.Discrete.normalised")
         atoms, probabilities = atoms[probabilities > 0], probabilities[probabilities > 0]
         values, label = np.unique(atoms, return_inverse=True)
-        _set_fields(self, atoms=values, probabilities=np.bincount(label, weights=probabilities))
+        set_fields(self, atoms=values, probabilities=np.bincount(label, weights=probabilities))
 
     @classmethod
     def normalised(cls, atoms: ArrayLike, probabilities: ArrayLike) -> "Discrete":
         """The law with atoms shifted and rescaled to mean 0 and variance 1, probabilities to total 1."""
-        values, _, weights = _standardised("atoms", atoms, 0.0, probabilities)
+        values, _, weights = standardised("atoms", atoms, 0.0, probabilities)
         return cls(values, weights)
 
     def __repr__(self) -> str:
@@ -218,11 +226,11 @@ class Discrete(WeightLaw):
     def is_symmetric(self):  # type: ignore[override]
         atoms, p = np.array(self.atoms), np.array(self.probabilities)
         return bool(
-            np.allclose(atoms, -atoms[::-1], atol=_ROUNDING) and np.allclose(p, p[::-1], atol=_ROUNDING)
+            np.allclose(atoms, -atoms[::-1], atol=ROUNDING) and np.allclose(p, p[::-1], atol=ROUNDING)
         )
 
     def sample(self, rng, size):
-        return rng.choice(np.array(self.atoms), size=size, p=_total_one(self.probabilities))
+        return rng.choice(np.array(self.atoms), size=size, p=total_one(self.probabilities))
 
     def _channel(self, x):
         return mixture_channel(self.atoms, (0.0,) * len(self.atoms), self.probabilities)(x)
@@ -275,19 +283,19 @@ class GaussianMixture(WeightLaw):
     probabilities: tuple[float, ...]
 
     def __post_init__(self):
-        means, probabilities = _checked_law("means", self.means, self.probabilities)
-        variances = _positive_variances(self.variances, means.size)
+        means, probabilities = checked_law("means", self.means, self.probabilities)
+        variances = positive_variances(self.variances, means.size)
         kept = probabilities > 0
-        _set_fields(self, means=means[kept], variances=variances[kept], probabilities=probabilities[kept])
-        _check_moments(means, variances, probabilities, "weights.GaussianMixture.normalised")
+        set_fields(self, means=means[kept], variances=variances[kept], probabilities=probabilities[kept])
+        check_moments(means, variances, probabilities, "weights.GaussianMixture.normalised")
 
     @classmethod
     def normalised(
         cls, means: ArrayLike, variances: ArrayLike, probabilities: ArrayLike
     ) -> "GaussianMixture":
         """The mixture shifted and rescaled to mean 0 and total variance 1, its probabilities to total 1."""
-        variances = _positive_variances(variances, np.size(means))
-        return cls(*_standardised("means", means, variances, probabilities))
+        variances = positive_variances(variances, np.size(means))
+        return cls(*standardised("means", means, variances, probabilities))
 
     def __repr__(self) -> str:
         return f"weights.GaussianMixture({self.means!r}, {self.variances!r}, {self.probabilities!r})"
@@ -306,10 +314,10 @@ class GaussianMixture(WeightLaw):
         components = np.array([self.means, self.variances, self.probabilities])
         mirror = components * np.array([[-1.0], [1.0], [1.0]])
         here, there = (c[:, np.lexsort(np.round(c, 9))] for c in (components, mirror))
-        return bool(np.allclose(here, there, atol=_ROUNDING))
+        return bool(np.allclose(here, there, atol=ROUNDING))
 
     def sample(self, rng, size):
-        label = rng.choice(len(self.means), size=size, p=_total_one(self.probabilities))
+        label = rng.choice(len(self.means), size=size, p=total_one(self.probabilities))
         return np.array(self.means)[label] + np.sqrt(self.variances)[label] * rng.standard_normal(size)
 
     def log_density(self, w, xp=np):
@@ -354,91 +362,18 @@ def resolve(spec: str | Mapping[str, Any] | WeightLaw, *, normalise: bool = Fals
                 f"weights of kind {kind!r} take {', '.join(expected)}, got {', '.join(fields) or 'none'}"
             )
         make = law.normalised if normalise else law
-        return make(**{key: _numbers(key, value) for key, value in fields.items()})
+        return make(**{key: as_numbers(key, value) for key, value in fields.items()})
     if not isinstance(spec, str):
         raise TypeError(f"weights must be a name, a mapping or a weights law, got {spec!r}")
     if "@" in spec:
-        columns = [_numbers("atoms@probabilities", part.split(",")) for part in spec.split("@", 1)]
+        columns = [as_numbers("atoms@probabilities", part.split(",")) for part in spec.split("@", 1)]
         return (Discrete.normalised if normalise else Discrete)(*columns)
     word = spec.strip().lower().replace("_", "-")
     if word in _NAMED:
         return _NAMED[word]()
     sparse = re.fullmatch(r"sparse(?:-gaussian)?\(([^()]*)\)", word.replace(" ", ""))
     if sparse:
-        return SparseGaussian(*_numbers("density", [sparse.group(1)]))
+        return SparseGaussian(*as_numbers("density", [sparse.group(1)]))
     near = difflib.get_close_matches(word, [*_NAMED, "sparse-gaussian", "sparse"], n=2)
     hint = f"did you mean {' or '.join(repr(match) for match in near)}? " if near else ""
     raise ValueError(f"unknown weights {spec!r}; {hint}choose from {'; '.join(_FORMS)}")
-
-
-def _numbers(what: str, values: Any) -> tuple[float, ...]:
-    try:
-        return tuple(float(value) for value in values)
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} must be numbers, got {values!r}") from None
-
-
-def _checked_law(what: str, values: ArrayLike, probabilities: ArrayLike, *, is_total_free: bool = False):
-    """Values and probabilities as arrays, after checking everything but the moments."""
-    x, p = (np.atleast_1d(np.asarray(a, dtype=float)) for a in (values, probabilities))
-    if x.ndim != 1 or x.shape != p.shape or x.size == 0:
-        raise ValueError(
-            f"{what} and probabilities must be two lists of one length, got {x.size} and {p.size}"
-        )
-    if not (np.isfinite(x).all() and np.isfinite(p).all()):
-        raise ValueError(f"{what} and probabilities must be finite, got {x.tolist()} and {p.tolist()}")
-    if (p < 0).any():
-        raise ValueError(f"probabilities must be >= 0, got {p.min():g}")
-    if not is_total_free and abs(p.sum() - 1) > _ROUNDING:
-        raise ValueError(f"probabilities must sum to 1, got {p.sum():.10g}; divide them by their sum")
-    if not p.sum() > 0:
-        raise ValueError("probabilities must not all be 0")
-    return x, p
-
-
-def _positive_variances(variances: ArrayLike, n_components: int) -> Array:
-    v = np.atleast_1d(np.asarray(variances, dtype=float))
-    if v.shape != (n_components,) or not np.all((v > 0) & np.isfinite(v)):
-        raise ValueError(
-            f"variances must be {n_components} numbers > 0, one for each mean, got {v.tolist()}; "
-            "use weights.Discrete or weights.SparseGaussian for atoms"
-        )
-    return v
-
-
-def _check_moments(values: Array, variances: Array, p: Array, remedy: str) -> None:
-    mean = values @ p
-    variance = ((values - mean) ** 2 + variances) @ p
-    if not variance > _ROUNDING:
-        raise ValueError(
-            f"weights must have mean 0 and variance 1, got mean {mean:.10g} and variance 0; "
-            "give two different values or more"
-        )
-    if abs(mean) > _ROUNDING or abs(variance - 1) > _ROUNDING:
-        raise ValueError(
-            f"weights must have mean 0 and variance 1, got mean {mean:.10g} and variance {variance:.10g}; "
-            f"subtract the mean and divide by {np.sqrt(variance):.10g}, or use {remedy}(...)"
-        )
-
-
-def _standardised(what: str, values: ArrayLike, variances: ArrayLike, probabilities: ArrayLike):
-    """Values, variances and probabilities after the shift and the two rescalings, as tuples."""
-    x, p = _checked_law(what, values, probabilities, is_total_free=True)
-    p = p / p.sum()
-    x = x - x @ p
-    v = np.broadcast_to(np.asarray(variances, dtype=float), x.shape)
-    total = (x**2 + v) @ p
-    if not total > 0:
-        raise ValueError(f"a law of variance {total:g} cannot be rescaled to variance 1")
-    return tuple(tuple(column.tolist()) for column in (x / np.sqrt(total), v / total, p))
-
-
-def _total_one(probabilities: Sequence[float]) -> Array:
-    p = np.array(probabilities)
-    return p / p.sum()
-
-
-def _set_fields(law: WeightLaw, **fields: NDArray[Any]) -> None:
-    """Store arrays as tuples of floats in a frozen law, so that it can be hashed, compared and printed."""
-    for key, value in fields.items():
-        object.__setattr__(law, key, tuple(value.tolist()))

@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike
 from ..problem import Problem
 from .assemble import ACCEPTED
 from .exact import ExactFamily
+from .made_once import exact_families
 from .saddle import ClassSolutions
 from .solution import LearningCurve, Solution
-from .solver import _as_alpha, all_solutions, exact_families, exact_reason
+from .solver import _as_alpha, all_solutions, exact_reason
 from .stretches import births, learnt_classes
 
 __all__ = ["Branch", "trace_branches"]

@@ -9,8 +9,9 @@ import numpy as np
 
 from ..problem import Problem
 from .factorised import factorised_transition
+from .made_once import readout_classes
 from .solution import Solution
-from .solver import exact_reason, readout_classes
+from .solver import exact_reason
 from .transitions import Transition, transitions
 
 __all__ = ["BEYOND", "SIDE", "halvings", "keyed", "lines_of"]

@@ -15,8 +15,9 @@ from ..problem import Problem
 from .diagram_crossings import Crossing, find_crossings
 from .diagram_lines import BEYOND, halvings, lines_of
 from .diagram_plan import Plan
+from .made_once import readout_classes
 from .solution import Solution
-from .solver import all_solutions, readout_classes
+from .solver import all_solutions
 from .transitions import Transition
 
 __all__ = ["COUNTS", "FLAGS", "NUMBERS", "Row", "Table", "sizes_of", "solve_row"]

@@ -16,10 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..problem import Problem
+from .made_once import profile_of, readout_classes
 from .roots import decreasing_root
 from .saddle import Setting
 from .sketch import interpolated_setting
-from .solver import _as_alpha, profile_of, readout_classes
+from .solver import _as_alpha
 from .units import GRID, evaluate_units
 
 __all__ = ["Landscape", "landscape"]

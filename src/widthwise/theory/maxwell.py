@@ -14,10 +14,11 @@ import numpy as np
 from ..problem import Problem
 from .assemble import assemble_averaged, assemble_classes, assemble_universal
 from .averaged import solve_averaged
+from .made_once import profile_of, setting_of
 from .perfect import perfect_solutions
 from .saddle import ClassSolutions, solve_classes, solve_universal
 from .solution import Solution
-from .solver import all_solutions, profile_of, setting_of
+from .solver import all_solutions
 from .stretches import stretches_of
 
 __all__ = ["follow", "maxwell_point"]

@@ -17,8 +17,9 @@ import numpy as np
 
 from ..denoising import MatrixDenoiser
 from ..problem import Problem
+from .made_once import exact_families, profile_of, setting_of
 from .roots import bracketed_root, decreasing_root
-from .solver import exact_families, profile_of, setting_of, universal_solutions
+from .solver import universal_solutions
 
 __all__ = ["first_unit", "onset", "onset_criterion", "profile_onset"]
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .made_once import profile_of, setting_of
 from .solution import Solution
-from .solver import profile_of, setting_of
 
 __all__ = ["overlap_profile"]
 

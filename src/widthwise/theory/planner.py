@@ -19,9 +19,10 @@ from .._shown import Shown
 from ..problem import Problem
 from .errors import check_error, error_at, gap_of_error
 from .linear_regime import solve_linear
+from .made_once import setting_of
 from .matrix_table import matrix_table
 from .saddle import Setting
-from .solver import THEORIES, InexactPotentialWarning, learning_curve, setting_of
+from .solver import THEORIES, InexactPotentialWarning, learning_curve
 
 __all__ = ["Need", "SamplesNeeded", "samples_needed"]
 

@@ -19,10 +19,11 @@ from .assemble import assemble_averaged, assemble_classes, assemble_universal
 from .averaged import LOG_TILT, trace_tilts
 from .branches import Branch
 from .families import Family, family_at
+from .made_once import FEW_CLASSES, profile_of, readout_classes, setting_of
 from .matrix_table import MatrixTable, matrix_table
 from .saddle import ClassSolutions, Setting
 from .solution import Solution
-from .solver import FEW_CLASSES, exact_reason, profile_of, readout_classes, setting_of
+from .solver import exact_reason
 from .units import GRID
 
 __all__ = ["interpolated_setting", "sketch_branches"]

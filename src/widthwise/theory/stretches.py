@@ -14,9 +14,10 @@ import numpy as np
 
 from ..problem import Problem
 from .exact import ExactFamily
+from .made_once import FEW_CLASSES, exact_families, readout_classes, setting_of
 from .onsets import first_unit, onset
 from .solution import Solution
-from .solver import ALPHA_RANGE, FEW_CLASSES, exact_families, readout_classes, setting_of
+from .solver import ALPHA_RANGE
 
 __all__ = ["Stretches", "births", "has_few_classes", "learnt_classes", "stretches_of"]
 

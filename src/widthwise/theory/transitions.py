@@ -15,11 +15,12 @@ import numpy as np
 
 from .._shown import Shown
 from ..problem import Problem
+from .made_once import FEW_CLASSES, readout_classes
 from .maxwell import maxwell_point
 from .onsets import first_unit, onset, onset_criterion, profile_onset
 from .perfect import can_be_perfect
 from .solution import Solution
-from .solver import ALPHA_RANGE, FEW_CLASSES, _as_alpha, all_solutions, exact_reason, readout_classes
+from .solver import ALPHA_RANGE, _as_alpha, all_solutions, exact_reason
 from .stretches import has_few_classes, stretches_of
 
 __all__ = ["Transition", "TransitionList", "onset", "onset_criterion", "transitions"]

@@ -1,0 +1,186 @@
+r"""The spectral curve of  Y = √η S̄ + Z,  S̄ = Wᵀ D_v W/√(kd),  Z a standard GOE matrix.
+
+With s = √γ and ζ = 1/(√η g), g the resolvent of Y, the equation of the resolvent reads
+
+.. math:: y/\sqrt\eta = s\bar v + \zeta + \sum_{i\ge 0} \frac{c_i}{\zeta - a_i},
+
+a sum over simple poles: the readouts, a_i = v_i/s with c_i = P_v(v_i) v_i², and the noise,
+a_0 = 0 with c_0 = 1/η.  Real y are the points ζ = a + ib of the curve
+
+.. math:: V(a, t) := \sum_i \frac{c_i}{(a - a_i)^2 + t} = 1,  \qquad t = b^2 \ge 0.
+
+V decreases in t, so there is one t for every a of the bands V(a, 0) > 1, and y increases
+with a.  Nothing below subtracts nearly equal numbers: dy/da and all derivatives are sums
+of one sign over the poles.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..ingredients.readouts import Readouts
+
+__all__ = ["N_NEWTON", "Bands", "CurvePoints", "Poles"]
+
+N_NEWTON = 60  # monotone and quadratic: five steps are typical, the rest is for double roots
+
+
+@dataclass
+class CurvePoints:
+    r"""Points ζ = a + i√t and the sums over the poles (noise included) that integrands need.
+
+    ``power1`` Σ' c(a - a_i)w (readouts only), ``weight1`` Σ' c w (readouts only),
+    ``s0`` Σ c w², ``s1`` Σ c(a - a_i)w², where w = 1/((a - a_i)² + t).
+    """
+
+    a: np.ndarray
+    t: np.ndarray
+    c0: np.ndarray
+    power1: np.ndarray
+    weight1: np.ndarray
+    s0: np.ndarray
+    s1: np.ndarray
+
+    @property
+    def b(self) -> np.ndarray:
+        return np.sqrt(self.t)
+
+    @property
+    def radius2(self) -> np.ndarray:
+        """|ζ|²."""
+        return self.a**2 + self.t
+
+    @property
+    def jacobian(self) -> np.ndarray:
+        """d(y/√η)/da along the curve."""
+        return 2 * (self.t * self.s0 + self.s1**2 / self.s0)
+
+    @property
+    def shift(self) -> np.ndarray:
+        """y/√η - s v̄, real on the curve."""
+        return self.a * (1 + self.c0 / self.radius2) + self.power1
+
+    @property
+    def estimate(self) -> np.ndarray:
+        """ξ - s v̄: what the optimal estimator makes of the eigenvalue y, about its mean."""
+        return self.power1 + self.a * self.weight1
+
+    @property
+    def flow(self) -> np.ndarray:
+        """(dx/da) ∂ζ/∂c0 at fixed y (about its mean): how the curve moves with the noise."""
+        return (self.shift / (2 * self.c0) - 1 / (self.a + 1j * self.b)) * (
+            1 - 1j * self.s1 / (self.b * self.s0)
+        )
+
+
+@dataclass
+class Bands:
+    """Bands of several spectra: the spectrum each belongs to and its ends in a, in order.
+
+    A band may come in pieces that share their ends, where the curve is hard to integrate across.
+    ``pinch`` are points inside where a band nearly closes: b has almost a corner there.
+    """
+
+    owner: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    pinch_owner: np.ndarray
+    pinch: np.ndarray
+
+
+class Poles:
+    """The readout poles of a law at a given γ; the noise pole comes with each call."""
+
+    rtol = 1e-14
+    """Relative accuracy that quadratures along the curve should ask for."""
+    hidden = 1e-8
+    """How large the last Legendre coefficients of a panel may be, however fast they decay."""
+    outermost: tuple[float, float] | None = None
+    """First and last pole, the noise's included; None where they are not isolated."""
+
+    def __init__(self, readouts: Readouts, gamma: float) -> None:
+        self.readouts = readouts
+        self.gamma = gamma
+        self.scale = math.sqrt(gamma)
+        self.centre = self.scale * readouts.mean
+        # Second moment of the pole positions, for the lower bound on t below.
+        self._first = readouts.third_moment / self.scale
+        self._second = readouts.fourth_moment / gamma
+
+    def sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Σ' c w and Σ' c w² over the readouts."""
+        raise NotImplementedError
+
+    def all_sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, ...]:
+        """power1, weight1, s0, s1 over the readouts."""
+        raise NotImplementedError
+
+    def bands(self, c0: np.ndarray) -> Bands:
+        """The bands in a for each noise weight c0 = 1/η."""
+        raise NotImplementedError
+
+    def potential(self, zeta: np.ndarray) -> np.ndarray:
+        """γ E ln|1 - v/(sζ)|."""
+        raise NotImplementedError
+
+    def first_guess(self, a: np.ndarray, c0: np.ndarray) -> np.ndarray:
+        # By Jensen V(a, t) >= C²/(Σ c (a-a_i)² + C t) with C = Σ c, and V >= c0/(a² + t):
+        # both give a t not above the root, from where Newton's steps only go up.
+        total = 1 + c0
+        spread = total * a**2 - 2 * a * self._first + self._second
+        return np.maximum(np.maximum(total - spread / total, c0 - a**2), 0.0)
+
+    def solve(self, a: np.ndarray, c0: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
+        """t > 0 with V(a, t) = 1 for a inside a band (nearly 0 at its ends).
+
+        Newton's method on 1/V - 1, which is concave in t (a harmonic mean of linear
+        functions): from the left it is monotone, from the right it steps to the left side.
+        """
+        shape = a.shape
+        t = self.first_guess(a, c0).ravel()
+        if guess is not None:
+            t = np.where(guess.ravel() > 0, guess.ravel(), t)
+        a, c0 = a.ravel(), c0.ravel()
+        every_a, every_c0 = a, c0
+        result = t.copy()
+        index = np.arange(t.size)
+        for _ in range(N_NEWTON):
+            v1, v2 = self.sums(a, t)
+            w = 1 / (a * a + t)
+            v1 += c0 * w
+            v2 += c0 * w * w
+            step = (v1 - 1) * v1 / v2
+            new = t + step
+            t = np.where(new > 0, new, 0.25 * t)
+            # Quadratic convergence: a relative step of 1e-8 was the last that mattered.
+            active = (np.abs(step) > 1e-8 * t) & (np.abs(v1 - 1) > 1e-14)
+            result[index] = t
+            n_active = np.count_nonzero(active)
+            if n_active == 0:
+                break
+            if n_active < 0.7 * t.size:
+                index, a, t, c0 = index[active], a[active], t[active], c0[active]
+        is_closed = result <= 0
+        if is_closed.any():
+            # Where bands touch rounding may close the curve: t is known to ε/|∂V/∂t| only.
+            a, c0 = every_a[is_closed], every_c0[is_closed]
+            result[is_closed] = 1e-17 / (self.sums(a, np.zeros_like(a))[1] + c0 / a**4)
+        return result.reshape(shape)
+
+    def blur(self, p: CurvePoints) -> np.ndarray:
+        """Relative uncertainty of t in units of rounding: V(a, t) = 1 is known to one such unit."""
+        return 1 / (p.t * p.s0)
+
+    def points(self, a: np.ndarray, c0: np.ndarray, guess: np.ndarray | None = None) -> CurvePoints:
+        """The curve at the abscissae ``a`` (inside bands) for noise weights ``c0`` = 1/η."""
+        return self.at(a, self.solve(a, c0, guess), c0)
+
+    def at(self, a: np.ndarray, t: np.ndarray, c0: np.ndarray) -> CurvePoints:
+        power1, weight1, s0, s1 = self.all_sums(a, t)
+        w = 1 / (a * a + t)
+        s0 = s0 + c0 * w * w
+        s1 = s1 + c0 * a * w * w
+        return CurvePoints(a, t, c0, power1, weight1, s0, s1)
