@@ -10,6 +10,8 @@ import mpmath as mp
 import numpy as np
 from scipy.integrate import quad
 
+from widthwise.denoising.inversion import band_ends
+
 
 def resolvent_polynomial(values, probabilities, gamma, snr, y):
     """Coefficients (highest first) of the polynomial in g whose complex root is the resolvent."""
@@ -144,7 +146,7 @@ class Curve:
 
 def bands_in_a(denoiser, snr):
     """The bands of a discrete law in a, cut at 0 (ends to 16 digits do: b vanishes there)."""
-    low, high, _, _ = denoiser._band_ends(snr)
+    low, high, _, _ = band_ends(denoiser._poles, snr)
     return [
         [low_end, 0, high_end] if low_end < 0 < high_end else [low_end, high_end]
         for low_end, high_end in zip(low.tolist(), high.tolist(), strict=True)
