@@ -148,7 +148,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "classification": {
-        "smoke": {"d": 30, "alphas": (3.0,), "iterations": {"gamp_rie": 60}, "n_points": 30},
+        "smoke": {"d": 30, "alphas": (3.0,), "iterations": {"gamp_rie": 60}, "n_points": 12},
         "laptop": {
             "d": 60,
             "n_seeds": 4,
@@ -163,7 +163,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "phase-diagram": {
-        "smoke": {"n_points": 10},
+        "smoke": {"n_points": 6},
         "laptop": {"n_points": 50},
         "paper": {"n_points": 120},
     },
@@ -210,4 +210,5 @@ def settings_of(item: str, scale: str) -> Settings:
     """The settings of an item at a scale."""
     if scale not in SCALES:
         raise ValueError(f"unknown scale {scale!r}; choose from {', '.join(SCALES)}")
-    return Settings(scale=scale, **_TABLE[item][scale])
+    coarse = {"n_points": 24} if scale == "smoke" else {}
+    return Settings(scale=scale, **(coarse | _TABLE[item][scale]))
