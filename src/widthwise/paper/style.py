@@ -192,7 +192,7 @@ def legend(
 def save(made: Figure, stem: Path) -> list[Path]:
     """``stem.png`` for pages, as fine as 200 kB allow, and ``stem.pdf`` for print."""
     png, pdf = stem.with_suffix(".png"), stem.with_suffix(".pdf")
-    for dpi in (200, 160, 120):
+    for dpi in (200, 160, 130, 110):
         made.savefig(png, dpi=dpi)
         if png.stat().st_size <= 200_000:
             break
