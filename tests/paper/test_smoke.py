@@ -10,6 +10,10 @@ from widthwise.cli import main
 from widthwise.paper import NAMES, find, load
 
 
+# One process for all of them: the fixture takes minutes.
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("smoke")]
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     out = tmp_path_factory.mktemp("smoke")
@@ -29,7 +33,6 @@ def assert_within(rows, band, n_rows):
         assert abs(row["relative_deviation"]) < band, f"{where}: {row['measured']} for {row['predicted']}"
 
 
-@pytest.mark.slow
 def test_every_item_leaves_its_files(folder):
     for name in NAMES:
         outcome = load(find(name), folder)
@@ -47,7 +50,6 @@ def test_every_item_leaves_its_files(folder):
     assert (folder / "report.html").exists() and (folder / "numbers.md").exists()
 
 
-@pytest.mark.slow
 def test_measurements_lie_within_their_bands(folder):
     informed = {"learner": "hmc", "start": "teacher", "quantity": "excess_error"}
     assert_within(ours(folder, "gaussian-weights", **informed), 0.25, 6)
@@ -64,7 +66,6 @@ def test_measurements_lie_within_their_bands(folder):
     assert_within(ours(folder, "binary-weights", learner="metropolis", **late), 0.05, 2)
 
 
-@pytest.mark.slow
 def test_a_second_call_runs_nothing(folder, capsys):
     arguments = ["--scale", "smoke", "--out", str(folder)]
     assert main(["reproduce", "overlaps", *arguments]) == 0

@@ -263,7 +263,7 @@ def _of_family(problem: Problem, m: int, theory: str, alpha: np.ndarray) -> tupl
     learnt = (values2[:m], powers[:m], float(powers[m:].sum()))
     setting = setting_of(problem, theory)
     index, guesses = rough.guesses(alpha)
-    found = solve_classes(setting, alpha[index], *learnt, guesses)
+    found = solve_classes(setting, alpha[index], *learnt, guesses) if index.size else guesses
     low, high = rough.flat_stretches
     log_alpha = np.log(alpha)[:, None]
     near = np.nonzero(np.any((log_alpha > low - _BESIDE) & (log_alpha < high + _BESIDE), axis=1))[0]
