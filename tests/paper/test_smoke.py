@@ -9,7 +9,6 @@ import pytest
 from widthwise.cli import main
 from widthwise.paper import NAMES, find, load
 
-
 # One process for all of them: the fixture takes minutes.
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("smoke")]
 
