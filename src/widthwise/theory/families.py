@@ -27,6 +27,10 @@ __all__ = ["FLAT", "Family", "family_at", "trace_family"]
 
 # Below this d ln α/d ln x a family may fold: the approximate slopes are right to a few per cent.
 FLAT = 0.1
+# Below this Newton's method at fixed α fails from approximate guesses; next to its birth, where every family
+# is flat, it does not.
+_ALMOST_FOLDED = 0.04
+_GROWN = np.log(0.2)
 
 _CURVE_GRID = GRID[1::3]
 _LOOK_UP = slice(1, None, 2)
@@ -44,10 +48,10 @@ class Family:
 
     @cached_property
     def flat_stretches(self) -> tuple[np.ndarray, np.ndarray]:
-        """Lowest and highest ln α of the steps that turn back or hardly move, after the birth (x > 0.01)."""
+        """Lowest and highest ln α of the steps that turn back or hardly move, well after the birth."""
         log_x, log_alpha = self.log_snr[:, -1], self.log_alpha
         rise = np.diff(log_alpha)
-        is_flat = (np.abs(rise) < FLAT * np.diff(log_x)) & (log_x[1:] > np.log(1e-2))
+        is_flat = (np.abs(rise) < _ALMOST_FOLDED * np.diff(log_x)) & (log_x[1:] > _GROWN)
         turns = np.nonzero(rise[:-1] * rise[1:] < 0)[0]
         is_flat[turns] = is_flat[turns + 1] = True
         low, high = np.sort([log_alpha[:-1], log_alpha[1:]], axis=0)
