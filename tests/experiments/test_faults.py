@@ -92,7 +92,7 @@ def test_killed_at_random_again_and_again(tmp_path, undisturbed):
             time.sleep(rng.uniform(0.02, 0.4))
             with contextlib.suppress(OSError):
                 orphans = children(process.pid)
-            if orphans and rng.random() < 0.4:
+            if orphans and (n_worker < 2 or rng.random() < 0.4):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(rng.choice(orphans)), signal.SIGKILL)
                     n_worker += 1
@@ -121,7 +121,7 @@ def test_killed_at_random_again_and_again(tmp_path, undisturbed):
 @pytest.mark.slow
 def test_killed_chain_goes_on_from_its_checkpoint_to_the_same_end(tmp_path):
     """HMC with a checkpoint after every record, its worker killed in the middle."""
-    settings = {"iterations": 600, "record_every": 30, "n_warmup": 100}
+    settings = {"iterations": 2400, "record_every": 30, "n_warmup": 100}
     task = Task(PROBLEM, 14, 1.0, 3, "trivial_learners:saving_hmc", settings)
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     with LocalProcesses(1) as processes:
@@ -132,7 +132,7 @@ def test_killed_chain_goes_on_from_its_checkpoint_to_the_same_end(tmp_path):
         def kill_once_saved():
             nonlocal n_killed
             while n_killed < 1:
-                time.sleep(0.02)
+                time.sleep(0.002)
                 if checkpoint.exists():
                     os.kill(processes.pids[0], signal.SIGKILL)
                     n_killed += 1
@@ -243,20 +243,27 @@ def test_full_and_read_only_disk(tmp_path):
 
 
 def test_ctrl_c_keeps_what_is_done(tmp_path):
-    path = sweep_file(tmp_path, seeds=6, steps=4, pause=0.1)
+    path, hold = sweep_file(tmp_path, seeds=6, steps=4, pause=0.0), tmp_path / "hold"
+    path.write_text(path.read_text() + f'hold = "{hold}"\n')
     process = driver(path, tmp_path / "store")
-    results = tmp_path / "store" / "results"
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and not (results.is_dir() and len(list(results.glob("*.nc"))) >= 2):
+    store, deadline = Store(tmp_path / "store"), time.monotonic() + 120
+
+    def is_under_way():
+        n_saved = len(list(store.checkpoints.glob("*.npz")))
+        return n_saved == 2 and len(list((tmp_path / "store" / "results").glob("*.nc"))) >= 1
+
+    while not is_under_way():  # until both workers wait in the middle of a task
+        assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode != 0
     store = open_store(tmp_path / "store")
-    assert 2 <= len(store) < 12 and store.verify() == {}
-    assert list(store.checkpoints.glob("*.npz")), "running tasks left no checkpoint"
+    assert 1 <= len(store) < 12 and store.verify() == {}
+    assert len(list(store.checkpoints.glob("*.npz"))) == 2, "running tasks left no checkpoint"
+    hold.touch()
     report = Sweep.from_toml(path).run(store, progress=False)
-    assert report.n_kept + report.n_done == 12
+    assert report.n_kept + report.n_done == 12 and report.n_kept >= 1
 
 
 def test_broken_checkpoint_is_started_again(tmp_path):

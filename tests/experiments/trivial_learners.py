@@ -8,8 +8,12 @@ from pathlib import Path
 import numpy as np
 
 
-def walk(instance, *, steps=5, pause=0.0, seed=0, checkpoint=None, log=""):
-    """A random walk that saves itself after every step and can be told how often it was stepped."""
+def walk(instance, *, steps=5, pause=0.0, seed=0, checkpoint=None, log="", hold=""):
+    """A random walk that saves itself after every step.
+
+    It writes each step into ``log``; all instances but those of seed 0 wait after their first step until the
+    file ``hold`` is there.
+    """
     rng = np.random.default_rng([seed, instance.d, round(1000 * instance.alpha)])
     increments = rng.standard_normal(steps)
     position, done = 1.0, 0
@@ -27,6 +31,8 @@ def walk(instance, *, steps=5, pause=0.0, seed=0, checkpoint=None, log=""):
             with open(beside, "wb") as file:
                 np.savez(file, position=position, done=i + 1)
             os.replace(beside, checkpoint)
+        while hold and instance.seed > 0 and not Path(hold).exists():
+            time.sleep(0.01)
     return {"excess_error": position**2, "increments": increments}
 
 

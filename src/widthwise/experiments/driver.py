@@ -109,6 +109,7 @@ class _Driver:
         self.pending: deque[Task] = deque()
         self.elsewhere: list[Task] = []
         self.running: dict[Future[Any], Task] = {}
+        self.arrived: dict[Future[Any], Task] = {}
         self.deaths: dict[str, int] = {}
         self.entries = entries = store.entries()
         self.room = 0.9 * (free_memory() or math.inf)
@@ -185,9 +186,16 @@ class _Driver:
             self._look_elsewhere()
             return []
         done, _ = wait(self.running, timeout=_POLL, return_when=FIRST_COMPLETED)
-        finished = [(self.running.pop(future), future) for future in done]
+        self.arrived |= {future: self.running.pop(future) for future in done}
         self._fill()  # workers first: they compute while the results are being written
-        results = [self._finish(task, future) for task, future in finished]
+        return self._keep_arrived()
+
+    def _keep_arrived(self) -> list[Result]:
+        """Write the results that came; one leaves the list only when it is written."""
+        results = []
+        for future, task in list(self.arrived.items()):
+            results.append(self._finish(task, future))
+            del self.arrived[future]
         return [result for result in results if result is not None]
 
     def _finish(self, task: Task, future: Future[Any]) -> Result | None:
@@ -242,8 +250,10 @@ class _Driver:
         if isinstance(self.executor, LocalProcesses):
             self.executor.interrupt()
         wait(self.running, timeout=30.0)
-        results = []
-        for future, task in self.running.items():
-            if future.done() and not future.cancelled() and future.exception() is None:
-                results.append(self._finish(task, future))
-        return [result for result in results if result is not None]
+        candidates = self.arrived | self.running
+        self.arrived = {
+            future: task
+            for future, task in candidates.items()
+            if future.done() and not future.cancelled() and future.exception() is None
+        }
+        return self._keep_arrived()

@@ -18,11 +18,12 @@ __all__ = ["Checkpoint", "OtherRun"]
 
 Arrays = dict[str, np.ndarray]
 
+_FORMAT = 2  # of what is saved; a file of another format belongs to another run
 _CHECKPOINT_SECONDS = 20.0  # between two writes: a crash loses no more, and writing costs little
 
 
 class OtherRun(ValueError):
-    """A checkpoint that belongs to another instance, learner or settings."""
+    """A checkpoint that belongs to another instance, learner, settings or version."""
 
 
 class Checkpoint:
@@ -47,8 +48,8 @@ class Checkpoint:
             saved = dict(file)
         if str(saved.pop("fingerprint")) != self.fingerprint:
             raise OtherRun(
-                f"checkpoint {str(self.path)!r} belongs to another run (instance, learner or settings "
-                "differ); give another path, or remove the file"
+                f"checkpoint {str(self.path)!r} belongs to another run (instance, learner, settings or "
+                "version differ); give another path, or remove the file"
             )
         return saved
 
@@ -73,7 +74,9 @@ class Checkpoint:
 def _fingerprint(learner: str, instance: Instance, settings: dict[str, Any]) -> str:
     """What must agree for a checkpoint to be gone on with; the number of iterations need not."""
     where = [repr(instance.problem), instance.d, instance.n, instance.alpha, instance.seed, instance.dtype]
-    text = json.dumps([learner, where, instance.is_readout_drawn, settings], sort_keys=True, default=_digest)
+    text = json.dumps(
+        [_FORMAT, learner, where, instance.is_readout_drawn, settings], sort_keys=True, default=_digest
+    )
     return hashlib.sha256(text.encode()).hexdigest()
 
 

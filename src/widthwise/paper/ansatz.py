@@ -11,7 +11,7 @@ from ..problem import Problem
 from ..theory import factorised_transition, transitions
 from . import style
 from .item import Item, Tables
-from .lines import curve_rows, grid
+from .lines import curves
 from .scales import Settings
 from .table import Table
 
@@ -31,12 +31,7 @@ SOLID: dict[str, Any] = {"ls": "-", "lw": 1.4}
 
 
 def theory(settings: Settings) -> Table:
-    rows = Table()
-    for series, problem in PROBLEMS.items():
-        alphas = grid(problem, *ALPHA, settings.n_points)
-        for line in NAMES:
-            rows += curve_rows(series, problem, alphas, line)
-    return rows
+    return curves(PROBLEMS, ALPHA, settings.n_points, NAMES)
 
 
 def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..problem import Problem
 from . import style
 from .item import Item, Tables
-from .lines import curve_rows, grid
+from .lines import curves
 from .scales import Settings
 from .table import Table
 
@@ -31,12 +31,7 @@ ALPHA = (0.2, 8.0)
 
 
 def theory(settings: Settings) -> Table:
-    rows = Table()
-    for series, problem in PROBLEMS.items():
-        alphas = grid(problem, *ALPHA, settings.n_points)
-        for line in ("equilibrium", "universal"):
-            rows += curve_rows(series, problem, alphas, line)
-    return rows
+    return curves(PROBLEMS, ALPHA, settings.n_points, ("equilibrium", "universal"))
 
 
 def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:

@@ -6,7 +6,7 @@ solution, so that a figure and a table of predictions read the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,17 @@ from ..theory import learning_curve, solutions, trace_branches, transitions
 from ..theory.solution import Solution
 from .table import Table
 
-__all__ = ["INFORMED", "LINES", "branch_rows", "curve_rows", "grid", "parameters", "predictions", "stretches"]
+__all__ = [
+    "INFORMED",
+    "LINES",
+    "branch_rows",
+    "curve_rows",
+    "curves",
+    "grid",
+    "parameters",
+    "predictions",
+    "stretches",
+]
 
 LINES = {
     "equilibrium": ("equilibrium", "main"),
@@ -66,6 +76,18 @@ def grid(problem: Problem, low: float, high: float, n_points: int) -> np.ndarray
         offsets = (-1e-7, 1e-7) if change.kind == "first-order" else (0.0, 1e-3)
         sides += [change.alpha * (1 + offset) for offset in offsets]
     return np.unique([a for a in (*alphas, *sides) if low <= a <= high])
+
+
+def curves(
+    problems: Mapping[str, Problem], alpha: tuple[float, float], n_points: int, lines: Iterable[str]
+) -> Table:
+    """Rows of several lines of each problem between two values of α, on its own grid."""
+    rows = Table()
+    for series, problem in problems.items():
+        alphas = grid(problem, *alpha, n_points)
+        for line in lines:
+            rows += curve_rows(series, problem, alphas, line)
+    return rows
 
 
 def curve_rows(series: str, problem: Problem, alphas: Sequence[float] | np.ndarray, line: str) -> Table:

@@ -181,9 +181,7 @@ def _ranked(
     wanted = np.setdiff1d(np.concatenate([grid, sides]), have)
     table = dict(zip(wanted.tolist(), all_solutions(problem, wanted), strict=True))
     table |= {a: solved[a] for a in have.tolist()}
-    # An unstable universal solution on top tells of one that was missed, where two folds almost meet.
-    tops = {a: found[0] for a, found in table.items() if found}
-    return [table[a] for a in sorted(tops) if tops[a].is_stable or tops[a].branch != "universal"]
+    return [table[a] for a in sorted(table) if table[a]]
 
 
 def _first_order(
