@@ -107,10 +107,13 @@ def test_command_serves_until_interrupted():
         "0.0.0.0",
     ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        assert "warning: anyone who can reach" in process.stderr.readline()
-        port = re.search(r":(\d+)/", process.stderr.readline()).group(1)
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
-            assert b"widthwise explorer" in answer.read()
-        process.send_signal(signal.SIGINT)
-        assert "ended" in process.stderr.read()
+        try:
+            assert "warning: anyone who can reach" in process.stderr.readline()
+            port = re.search(r":(\d+)/", process.stderr.readline()).group(1)
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
+                assert b"widthwise explorer" in answer.read()
+            process.send_signal(signal.SIGINT)
+            assert "ended" in process.communicate(timeout=120)[1]
+        finally:
+            process.kill()
     assert process.returncode == 0
