@@ -5,6 +5,7 @@ others later. At each transition two branches exist side by side; the one of hig
 the equilibrium (solid), while a learner may be held up on the other (dashed).
 """
 
+import sys
 import time
 from pathlib import Path
 
@@ -48,7 +49,10 @@ def main(folder: Path = FOLDER) -> None:
     for name, options in (("learning_curve.png", {"dpi": 200}), ("learning_curve.pdf", {})):
         figure.savefig(folder / name, **options)
         print(f"figure written to {folder / name}")
-    print(f"({time.perf_counter() - start:.1f} s)  Next: widthwise predict --help, or edit examples/demo.py.")
+    command = Path(sys.executable).parent / "widthwise"
+    if command.is_relative_to(Path.cwd()):
+        command = command.relative_to(Path.cwd())
+    print(f"({time.perf_counter() - start:.1f} s)  Next: {command} predict --help, or edit examples/demo.py.")
 
 
 if __name__ == "__main__":

@@ -67,11 +67,12 @@ assert main(["predict", "--alpha", "1", "--json"]) == 0
 assert ww.learning_curve(problem, [0.5, 1.0]).to_xarray().sizes["alpha"] == 2
 assert ww.transitions(problem, 1.0) and ww.samples_needed(problem, excess_error=0.05).alpha > 0
 print(main(["explore", "--port", "0", "--no-browser"]), main(["yardstick", "ridge", "--d", "10"]))
+print(main(["simulate", "--learner", "gamp_rie", "--d", "10"]), main(["hardness", "--activation", "sigma3"]))
 """)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines()[-1] == "2 2"
+    assert done.stdout.splitlines()[-2:] == ["2 2", "2 2"]
     lines = [line for line in done.stderr.splitlines() if line.startswith("error")]
-    for line, extra in zip(lines, ("explorer", "simulate"), strict=True):
+    for line, extra in zip(lines, ("explorer", "simulate", "simulate", "simulate"), strict=True):
         assert line.startswith("error: ") and line.endswith(f"pip install 'widthwise[{extra}]'")
 
 

@@ -15,6 +15,7 @@ EXTRAS: Mapping[str, str] = {
     "numba": "simulate",
     "sklearn": "simulate",
     "h5netcdf": "simulate",
+    "h5py": "simulate",
     "arviz": "simulate",
     "distributed": "cluster",
     "dask": "cluster",

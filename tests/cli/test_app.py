@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -49,6 +50,15 @@ def test_unknown_command(capsys, word, sentence):
     assert captured.out == ""
     assert captured.err.startswith(f"error: unknown command {word!r}; ")
     assert sentence in captured.err
+
+
+def test_help_names_every_command_and_folds_with_the_terminal(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(re.search(rf"\b{name} +[A-Z]", shown) for name in COMMANDS)
+    assert main(["predict", "--help"]) == 0
+    assert "for n = alpha d² samples and k = gamma d hidden units. Exit code 1" in capsys.readouterr().out
 
 
 def test_unknown_option(capsys):

@@ -93,6 +93,19 @@ def test_sweep_file_and_table(tmp_path, sweep, capsys):
     assert {row["alpha"] for row in rows} == {"0.5", "1.5"} and rows[0]["activation"] == "relu"
 
 
+def test_dry_run_says_what_would_be_run_and_runs_nothing(tmp_path, sweep, capsys):
+    command = ["simulate", str(sweep), "--store", str(tmp_path / "runs"), "--workers", "3"]
+    assert main([*command, "--dry-run"]) == 0
+    captured = capsys.readouterr()
+    what, cost = captured.err.splitlines()
+    assert captured.out == "" and not (tmp_path / "runs").exists()
+    assert what.startswith("trivial_learners:walk on Problem(") and "alpha = 0.5, 1.5, 3 instances" in what
+    assert cost.startswith("6 tasks, 6 to run: time unknown") and "each of 3 processes" in cost
+    assert main(["hardness", "--activation", "sigma3", "--d", "6,7,8", "--seeds", "2", "--dry-run"]) == 0
+    what, cost = capsys.readouterr().err.splitlines()
+    assert "when does the overlap cross" in what and cost.startswith("6 tasks, 6 to run: about")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -223,6 +236,7 @@ def test_hardness_of_the_published_times(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ([], "too close to that of the universal branch"),
         (["--d", "10,20"], "--d must hold at least three values"),
         (["--learner", "gamp_rie"], "--learner: unknown learner 'gamp_rie'"),
         (["--seeds", "1"], "--seeds must be >= 2"),

@@ -220,7 +220,7 @@ def test_profile_of_overlaps():
 
 def test_command_line(tmp_path, capsys):
     figure = tmp_path / "phases.png"
-    options = ["diagram", "--readouts", "four-point", "--gamma", "0.4,0.9", "--jobs", "1"]
+    options = ["diagram", "--readouts", "four-point", "--gamma", "0.4,0.9", "--workers", "1"]
     assert main([*options, "--alpha", "0.2,2", "--plot", str(figure)]) == 0
     out = capsys.readouterr().out
     assert "continuous" in out and figure.stat().st_size > 1000
@@ -247,7 +247,7 @@ def test_ctrl_c_on_the_command_line_writes_what_is_done(monkeypatch, tmp_path, c
 
     monkeypatch.setattr(diagram_workers, "solve_row", interrupted)
     path = tmp_path / "cut.nc"
-    options = ["diagram", "--gamma", "0.4,0.6,0.9", "--alpha", "0.5,2", "--no-lines", "--jobs", "1"]
+    options = ["diagram", "--gamma", "0.4,0.6,0.9", "--alpha", "0.5,2", "--no-lines", "--workers", "1"]
     assert main([*options, "--netcdf", str(path)]) == 130
     assert "2 of 6 points" in capsys.readouterr().err
     with xarray.open_dataset(path) as kept:
@@ -255,7 +255,7 @@ def test_ctrl_c_on_the_command_line_writes_what_is_done(monkeypatch, tmp_path, c
 
 
 def test_nothing_in_the_range_is_a_sentence_with_the_criterion(capsys):
-    assert main(["diagram", "--gamma", "0.3,0.6", "--alpha", "0.001,0.002", "--jobs", "1"]) == 0
+    assert main(["diagram", "--gamma", "0.3,0.6", "--alpha", "0.001,0.002", "--workers", "1"]) == 0
     out = capsys.readouterr().out
     problem = ww.Problem("relu", gamma=0.3)
     assert f"is {onset_criterion(problem, 0.002):.4g} at most" in out and "reaches 1" in out

@@ -63,7 +63,7 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name in COMMANDS:
             module = import_module(f"{__package__}.{cmd_name}")
-            return typer.main.get_command(module.app)
+            return _unfolded(typer.main.get_command(module.app))
         if ctx.resilient_parsing:  # shell completion asks about half a word
             return None
         near = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
@@ -136,6 +136,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if code == 130:
         talk("interrupted")
     return code if isinstance(code, int) else 0
+
+
+def _unfolded(command: Any) -> Any:
+    """The command with each paragraph of its help on one line, for the terminal to fold as it likes."""
+    for one in (command, *getattr(command, "commands", {}).values()):
+        one.help = "\n\n".join(" ".join(part.split()) for part in (one.help or "").split("\n\n"))
+    return command
 
 
 def _sentence(message: str) -> str:

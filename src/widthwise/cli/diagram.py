@@ -35,6 +35,7 @@ from .problem_options import (
     read_numbers,
     read_problem,
 )
+from .sweep_options import Where, WorkersOption
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -97,9 +98,7 @@ def diagram(
             help="How many times cells that a line crosses are halved towards it, in dataset and figure.",
         ),
     ] = 2,
-    jobs: Annotated[
-        int, typer.Option("--jobs", metavar="N", help="Worker processes; 0 is one for each core.")
-    ] = 0,
+    workers: WorkersOption = None,
     netcdf: Annotated[
         str | None,
         typer.Option("--netcdf", metavar="FILE", help="Write the whole dataset.", rich_help_panel="Output"),
@@ -125,9 +124,9 @@ def diagram(
     check_format(json, csv)
     quantity = choose("--quantity", quantity, DIAGRAM_QUANTITIES, "quantity")
     theory = choose("--theory", theory, THEORIES, "theory")
-    for option, count in (("--jobs", jobs), ("--refine", refine)):
-        if count < 0:
-            raise BadInput(f"{option} must be >= 0; got {count}")
+    Where(workers=workers)
+    if refine < 0:
+        raise BadInput(f"--refine must be >= 0; got {refine}")
     if plot is not None:
         check_figure(plot)
     if netcdf is not None and not Path(netcdf).parent.is_dir():
@@ -166,7 +165,7 @@ def diagram(
             error=error,
             has_lines=lines,
             refine=refine,
-            n_workers=jobs or None,
+            n_workers=workers,
             show_progress=True,
         )
     except ValueError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,10 +10,20 @@ from ..problem import Problem
 from .output import as_csv, as_json, number, print_table, talk, write
 from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
 from .problem_options import BadInput, choose, read_numbers, read_positive, takes_problem
-from .simulate import ClusterOption, RetryOption, WorkersOption, explained, read_dimensions
+from .sweep_options import (
+    ClusterOption,
+    DryRunOption,
+    RetryOption,
+    SeedsOption,
+    StoreOption,
+    Where,
+    WorkersOption,
+    check_seeds,
+    read_dimensions,
+)
 
 if TYPE_CHECKING:
-    from ..experiments.hardness import Crossing, HardnessRow, HardnessStudy
+    from ..experiments.hardness import HardnessRow, HardnessStudy
 
 __all__ = ["app"]
 
@@ -40,7 +49,7 @@ def hardness(
     d: Annotated[
         str, typer.Option("--d", "-d", metavar="VALUES", help="Dimensions d: a list or first:last:count.")
     ] = "20,30,40,50",
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Instances at each d, >= 2.")] = 10,
+    seeds: SeedsOption = 10,
     iterations: Annotated[
         int, typer.Option("--iterations", metavar="N", help="Length of a run: what takes longer is censored.")
     ] = 2000,
@@ -66,19 +75,11 @@ def hardness(
         int,
         typer.Option("--bootstrap", metavar="N", help="Samples for the intervals of the exponents, >= 10."),
     ] = 400,
-    store: Annotated[
-        str | None,
-        typer.Option(
-            "--store",
-            metavar="DIR",
-            help="Folder that keeps the runs; what it has is not run again.",
-            show_default="none: nothing is kept",
-            rich_help_panel="Where",
-        ),
-    ] = None,
+    store: StoreOption = None,
     cluster: ClusterOption = None,
     workers: WorkersOption = None,
     retry_failed: RetryOption = False,
+    dry_run: DryRunOption = False,
     json: JsonOption = False,
     csv: CsvOption = False,
     plot: PlotOption = None,
@@ -107,12 +108,13 @@ def hardness(
         crossings = published_crossings()
         talk("HMC times published beside arXiv:2505.24849; stand-ins with the published means and deviations")
     else:
+        check_seeds(seeds, least=2)
+        where = Where(store, cluster, workers, retry_failed, dry_run)
         learner = choose("--learner", learner, ("hmc", "adam"), "learner")
         study = _study(problem, learner, alpha, d, seeds, iterations, record_every, thresholds)
-        with tempfile.TemporaryDirectory(prefix="widthwise-") as scratch:
-            crossings, n_failed = explained(
-                lambda: _run(study, store or scratch, cluster, workers, retry_failed)
-            )
+        with where.store() as kept:
+            report = where.run(str(study), study.tasks(), kept)
+            crossings, n_failed = study.crossings(kept), report.n_failed
     from ..experiments.hardness import analyse
 
     try:
@@ -148,8 +150,6 @@ def _study(
 ) -> HardnessStudy:
     from ..experiments.hardness import HardnessStudy
 
-    if seeds < 2:
-        raise BadInput(f"--seeds must be >= 2 (instances at each d), got {seeds}")
     sizes = read_dimensions(d)
     if len(set(sizes)) < 3:
         raise BadInput(f"--d must hold at least three values, to tell two laws apart; got {d!r}")
@@ -163,20 +163,6 @@ def _study(
         )
     except ValueError as error:
         raise BadInput(f"--alpha: {error}") from None
-
-
-def _run(
-    study: HardnessStudy, folder: str, cluster: str | None, workers: int | None, retry_failed: bool
-) -> tuple[list[Crossing], int]:
-    from ..experiments.driver import run_tasks
-    from ..experiments.store import Store
-
-    store = Store(folder)
-    report = run_tasks(study.tasks(), store, cluster=cluster, n_workers=workers, retry_failed=retry_failed)
-    talk(f"{report} ({report.seconds:.1f} s)")
-    for task, error in list(report.failures.items())[:10]:
-        talk(f"failed: {task}: {error}")
-    return study.crossings(store), report.n_failed
 
 
 def _print(rows: list[HardnessRow]) -> None:

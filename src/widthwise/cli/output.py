@@ -101,7 +101,8 @@ def number(value: float, digits: int = 5) -> str:
     size = abs(value)
     if size != 0 and not 1e-4 <= size < 1e5:
         return f"{value:.{digits - 1}e}"
-    return f"{value:#.{digits}g}" if size >= 1 else f"{value:.{digits}f}"
+    # Shares stay aligned: 0.99998 and 1.00000 stand in one column.
+    return f"{value:#.{digits}g}" if size >= 10 else f"{value:.{digits}f}"
 
 
 def spec_text(spec: Any) -> str:
@@ -133,6 +134,8 @@ def _plain(value: Any) -> Any:
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return ""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, float):

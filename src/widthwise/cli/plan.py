@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..problem import Problem
-from .output import as_json, number, print_table, write
-from .predict import ErrorOption, JsonOption, check_error_option
-from .problem_options import (
-    BadInput,
-    choose,
-    read_positive,
-    takes_problem,
-)
+from .output import as_csv, as_json, number, print_table, write
+from .predict import CsvOption, ErrorOption, JsonOption, check_error_option, check_format
+from .problem_options import BadInput, choose, read_positive, takes_problem
 
 if TYPE_CHECKING:
     from ..theory.planner import Need, SamplesNeeded
@@ -64,12 +59,13 @@ def plan(
         str | None,
         typer.Option("--readout", metavar="SIZE", help="With --overlap: that of the units with this |v|."),
     ] = None,
-    dimension: Annotated[
+    d: Annotated[
         str | None,
-        typer.Option("-d", "--dimension", metavar="D", help="Dimension d of the inputs: n is printed too."),
+        typer.Option("--d", "-d", metavar="D", help="Dimension d of the inputs: n is printed too."),
     ] = None,
     theory: TheoryOption = "main",
     json: JsonOption = False,
+    csv: CsvOption = False,
 ) -> None:
     """How many samples a target needs, at the optimum and for a polynomial-time learner.
 
@@ -85,6 +81,7 @@ def plan(
     from ..theory.planner import samples_needed
     from ..theory.solver import THEORIES
 
+    check_format(json, csv)
     theory = choose("--theory", theory, THEORIES, "theory")
     check_error_option(problem, error)
     if (error is None) != (target is None):
@@ -102,15 +99,16 @@ def plan(
         answer = samples_needed(
             problem,
             readout=None if readout is None else read_positive("--readout", readout, "|v|"),
-            d=None if dimension is None else _whole(dimension),
+            d=None if d is None else _whole(d),
             theory=theory,
             error=error,
             **goal,
         )
     except ValueError as error:
         raise BadInput(f"--{str(error).replace('excess_error', 'excess-error')}") from None
-    if json:
-        write(as_json(problem.to_dict(), [_record(answer, who) for who in ("optimum", "universal")]))
+    if json or csv:
+        records = [_record(answer, who) for who in ("optimum", "universal")]
+        write((as_json if json else as_csv)(problem.to_dict(), records))
     else:
         print_table(
             ["learner", "alpha", *(["n"] if answer.d is not None else []), "limit for_alpha to ∞", "note"],
@@ -135,9 +133,9 @@ def _target(option: str, text: str) -> float:
 
 
 def _whole(text: str) -> int:
-    value = read_positive("--dimension", text, "dimension of the inputs")
+    value = read_positive("--d", text, "dimension of the inputs")
     if value != int(value):
-        raise BadInput(f"--dimension must be a whole number (dimension of the inputs); got {text!r}")
+        raise BadInput(f"--d must be a whole number (dimension of the inputs); got {text!r}")
     return int(value)
 
 

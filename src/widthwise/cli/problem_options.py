@@ -161,7 +161,9 @@ def read_problem(
     try:
         return Problem(sigma, law, readout_law, channel, gamma)
     except ValueError as error:  # parts that are good alone but not together
-        complain("--activation" if channel_text is None else "--channel", error)
+        named = ("gamma", "activation", "weights", "readouts", "channel")
+        by_name = [name for name in named if str(error).startswith(f"{name} ")]
+        complain(f"--{(by_name or ['activation' if channel_text is None else 'channel'])[0]}", error)
 
 
 def takes_problem(command: Callable[..., None]) -> Callable[..., None]:

@@ -10,7 +10,7 @@ import typer
 from .output import print_table, talk, write
 from .predict import use_no_screen
 from .problem_options import BadInput, choose
-from .simulate import ClusterOption, RetryOption, WorkersOption, explained
+from .sweep_options import ClusterOption, DryRunOption, RetryOption, Where, WorkersOption, explained
 
 if TYPE_CHECKING:
     from ..paper import Item
@@ -25,7 +25,7 @@ def reproduce(
     items: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[LIST]",
+            metavar="ITEM",
             help="Names of items (see --list), separated by spaces or commas; all; or report.",
             show_default=False,
         ),
@@ -36,8 +36,7 @@ def reproduce(
             "--scale",
             metavar="SIZE",
             help="smoke (d about 30, seconds), laptop (d 60 to 100, minutes an item on two cores) or paper "
-            "(the "
-            "paper's own sizes; for a cluster).",
+            "(the paper's own sizes; for a cluster).",
         ),
     ] = "smoke",
     out: Annotated[
@@ -57,6 +56,7 @@ def reproduce(
     cluster: ClusterOption = None,
     workers: WorkersOption = None,
     retry_failed: RetryOption = False,
+    dry_run: DryRunOption = False,
 ) -> None:
     """Compute figures and tables of the paper again: theory, runs, comparison, figure.
 
@@ -82,11 +82,8 @@ def reproduce(
     if not names:
         raise BadInput(f"say what to reproduce: all, report, or some of {', '.join(NAMES)}")
     scale = choose("--scale", scale, SCALES, "scale")
-    if workers is not None and workers < 1:
-        raise BadInput(f"--workers must be >= 1 (processes), got {workers}")
-    if workers is not None and cluster is not None:
-        raise BadInput("give --workers or --cluster, not both: a cluster has workers of its own")
     folder = _folder(out)
+    where = Where(store or str(folder / "store"), cluster, workers, retry_failed, dry_run)
     use_no_screen()
     try:
         chosen = choose_items([name for name in names if name != "report"])
@@ -94,32 +91,23 @@ def reproduce(
         raise BadInput(str(error)) from None
     n_failed = 0
     if chosen:
-        where = store or str(folder / "store")
-        n_failed = explained(lambda: _compute(chosen, scale, folder, where, cluster, workers, retry_failed))
+        n_failed = explained(lambda: _compute(chosen, scale, folder, where))
     if "report" in names or len(chosen) > 1:
         _report(folder)
     if n_failed:
-        talk(
-            f"{n_failed} runs failed; 'widthwise store ls --store DIR' says why, --retry-failed runs them "
-            f"again"
-        )
+        talk(f"{n_failed} runs failed; 'widthwise store ls {where.folder}' says why")
         raise typer.Exit(1)
 
 
-def _compute(
-    chosen: list[Item],
-    scale: str,
-    folder: Path,
-    store: str,
-    cluster: str | None,
-    workers: int | None,
-    retry_failed: bool,
-) -> int:
+def _compute(chosen: list[Item], scale: str, folder: Path, where: Where) -> int:
     from ..paper import reproduce as compute
     from ..paper.cost import announce
 
     n_failed = 0
-    talk(announce(chosen, scale, store, workers))
+    store = str(where.folder)
+    talk(announce(chosen, scale, store, where.workers))
+    if where.is_dry_run:
+        raise typer.Exit(0)
     for item in chosen:
         talk(f"{item.name}: {item.title} ({item.place})")
         outcome = compute(
@@ -127,10 +115,10 @@ def _compute(
             scale,
             folder,
             store,
-            cluster=cluster,
-            n_workers=workers,
+            cluster=where.cluster,
+            n_workers=where.workers,
             progress=None,
-            retry_failed=retry_failed,
+            retry_failed=where.retry_failed,
         )
         n_failed += outcome.n_failed
         write(f"{outcome}; {outcome.folder}")

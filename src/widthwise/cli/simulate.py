@@ -2,46 +2,33 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..problem import Problem
-from .output import as_csv, as_json, number, print_table, talk, write
+from .output import as_csv, as_json, number, print_table, write
 from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
-from .problem_options import AlphaOption, BadInput, choose, read_alphas, read_numbers, takes_problem
+from .problem_options import AlphaOption, BadInput, choose, read_alphas, takes_problem
+from .sweep_options import (
+    ClusterOption,
+    DryRunOption,
+    RetryOption,
+    SeedsOption,
+    StoreOption,
+    Where,
+    WorkersOption,
+    check_seeds,
+    read_dimensions,
+)
 
 if TYPE_CHECKING:
     from ..experiments.comparison import Comparison
+    from ..experiments.store import Store
     from ..experiments.sweep import Sweep
 
-__all__ = ["ClusterOption", "RetryOption", "WorkersOption", "app", "explained", "read_dimensions"]
-
-ClusterOption = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Run on the Dask cluster of this scheduler, e.g. tcp://host:8786, instead of this machine.",
-        rich_help_panel="Where",
-    ),
-]
-WorkersOption = Annotated[
-    int | None,
-    typer.Option(
-        "--workers",
-        metavar="N",
-        help="Processes on this machine, >= 1.",
-        show_default="one for each core",
-        rich_help_panel="Where",
-    ),
-]
-RetryOption = Annotated[
-    bool,
-    typer.Option("--retry-failed", help="Run tasks again that failed before.", rich_help_panel="Where"),
-]
+__all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
 
@@ -53,9 +40,7 @@ def simulate(
     ctx: typer.Context,
     sweep: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[SWEEP.toml]", help="A sweep; or describe one problem and learner by options."
-        ),
+        typer.Argument(metavar="SWEEP.toml", help="A sweep; or describe one problem and learner by options."),
     ] = None,
     learner: Annotated[
         str,
@@ -88,20 +73,12 @@ def simulate(
         typer.Option("--d", "-d", metavar="VALUES", help="Dimension d of the inputs, a number or a list."),
     ] = "60",
     alpha: AlphaOption = "0.5:4:4",
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Instances at each point, >= 1.")] = 4,
-    store: Annotated[
-        str | None,
-        typer.Option(
-            "--store",
-            metavar="DIR",
-            help="Folder that keeps the results; what it has is not run again.",
-            show_default="none: nothing is kept",
-            rich_help_panel="Where",
-        ),
-    ] = None,
+    seeds: SeedsOption = 4,
+    store: StoreOption = None,
     cluster: ClusterOption = None,
     workers: WorkersOption = None,
     retry_failed: RetryOption = False,
+    dry_run: DryRunOption = False,
     branch: Annotated[
         str | None,
         typer.Option(
@@ -134,20 +111,17 @@ def simulate(
         check_figure(plot)
     if branch is not None:
         branch = choose("--branch", branch, BRANCHES, "branch")
-    if workers is not None and workers < 1:
-        raise BadInput(f"--workers must be >= 1 (processes), got {workers}")
-    if workers is not None and cluster is not None:
-        raise BadInput("give --workers or --cluster, not both: a cluster has workers of its own")
+    check_seeds(seeds)
+    where = Where(store, cluster, workers, retry_failed, dry_run)
     if sweep is not None:
         plan = _from_file(ctx, sweep)
     else:
         settings = {"start": start, "iterations": iterations}
         given = {name: value for name, value in settings.items() if value is not None}
         plan = _from_options(problem, learner, given | _settings(setting), d, alpha, seeds)
-    with tempfile.TemporaryDirectory(prefix="widthwise-") as scratch:
-        rows, n_failed = explained(
-            lambda: _run(plan, store or scratch, cluster, workers, retry_failed, branch)
-        )
+    with where.store() as kept:
+        report = where.run(str(plan), plan.tasks(), kept)
+        rows = _compared(plan, kept, branch)
         if json or csv:
             records = [row.to_dict() for row in rows]
             shared = plan.problems[0].to_dict() if len(plan.problems) == 1 else {}
@@ -159,55 +133,21 @@ def simulate(
             from ..plotting.experiments import plot_comparison
 
             save_figure(plot_comparison(plan.problems, rows), plot)
-    if n_failed:
+    if report.n_failed:
         raise typer.Exit(1)
 
 
-def explained(action: Any) -> Any:
-    """Run something on a store; what stops it is a sentence."""
-    from ..experiments.store import StoreError
-
-    try:
-        return action()
-    except StoreError as error:
-        talk(f"error: {error}")
-        raise typer.Exit(1) from None
-    except ConnectionError as error:
-        talk(f"error: --cluster: {error}")
-        raise typer.Exit(1) from None
-    except KeyboardInterrupt as error:
-        if str(error):
-            talk(f"{error}; running tasks have left their checkpoints: the same command goes on from there")
-        raise
-
-
-def _run(
-    plan: Sweep,
-    folder: str,
-    cluster: str | None,
-    workers: int | None,
-    retry_failed: bool,
-    branch: str | None,
-) -> tuple[list[Comparison], int]:
+def _compared(plan: Sweep, store: Store, branch: str | None) -> list[Comparison]:
     from ..experiments.comparison import compare
-    from ..experiments.store import Store
 
-    store = Store(folder)
-    report = plan.run(store, cluster=cluster, n_workers=workers, retry_failed=retry_failed)
-    talk(f"{report} ({report.seconds:.1f} s)")
-    for task, error in list(report.failures.items())[:10]:
-        talk(f"failed: {task}: {error}")
-    if report.n_failed > 10:
-        talk(f"... and {report.n_failed - 10} more; see 'widthwise store ls'")
     entries = store.entries()
-    chosen = [entries[task.key] for task in plan.tasks() if task.key in entries]
-    return compare(chosen, branch=branch), report.n_failed
+    return compare([entries[task.key] for task in plan.tasks() if task.key in entries], branch=branch)
 
 
 def _from_file(ctx: typer.Context, name: str) -> Sweep:
     from ..experiments.sweep_file import SweepFileError, read_sweep
 
-    own = ("sweep", "store", "cluster", "workers", "retry_failed", "branch", "json", "csv", "plot")
+    own = ("sweep", "store", "cluster", "workers", "retry_failed", "dry_run", "branch", "json", "csv", "plot")
     for parameter in ctx.command.params:
         source = ctx.get_parameter_source(parameter.name or "")
         if parameter.name not in own and source is not None and source.name == "COMMANDLINE":
@@ -225,22 +165,12 @@ def _from_options(
 ) -> Sweep:
     from ..experiments.sweep import LearnerSpec, Sweep
 
-    if seeds < 1:
-        raise BadInput(f"--seeds must be >= 1 (instances at each point), got {seeds}")
     sizes = read_dimensions(d)
     alphas = [float(f"{a:.12g}") for a in read_alphas(alpha)]
     try:
         return Sweep([problem], sizes, alphas, range(seeds), [LearnerSpec(learner, settings)])
     except ValueError as error:
         raise BadInput(f"--learner: {error}") from None
-
-
-def read_dimensions(text: str) -> list[int]:
-    """The values of ``--d``."""
-    sizes = read_numbers("--d", text, "dimension of the inputs")
-    if any(size != int(size) for size in sizes):
-        raise BadInput(f"--d must be whole numbers (dimension of the inputs); got {text!r}")
-    return [int(size) for size in sizes]
 
 
 def _settings(pairs: list[str] | None) -> dict[str, Any]:

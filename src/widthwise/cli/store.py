@@ -10,7 +10,7 @@ import typer
 from .output import as_json, number, print_table, talk, write
 from .predict import JsonOption
 from .problem_options import BadInput
-from .simulate import explained
+from .sweep_options import explained
 
 if TYPE_CHECKING:
     from ..experiments.store import Store
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["app"]
 
 app = typer.Typer(
+    name="store",
     add_completion=False,
     no_args_is_help=True,
     help="Look at, check and export the results of sweeps.\n\nExample: widthwise store ls runs",

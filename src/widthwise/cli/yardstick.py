@@ -10,7 +10,15 @@ from ..problem import Problem
 from .output import as_csv, as_json, number, print_table, talk, write
 from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
 from .problem_options import AlphaOption, BadInput, read_alphas, takes_problem
-from .simulate import ClusterOption, WorkersOption, explained
+from .sweep_options import (
+    ClusterOption,
+    SeedsOption,
+    StoreOption,
+    Where,
+    WorkersOption,
+    check_seeds,
+    explained,
+)
 
 if TYPE_CHECKING:
     from ..experiments.yardstick import Yardstick
@@ -33,7 +41,7 @@ def yardstick(
     estimator: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[ESTIMATOR]...",
+            metavar="ESTIMATOR",
             help="ridge, quadratic-ridge, kernel-ridge, random-features, gradient-boosting, mlp, adam, "
             "gamp-rie, hmc, or an import path package.module:factory to anything with fit and predict.",
             show_default="ridge mlp gamp-rie",
@@ -42,7 +50,7 @@ def yardstick(
     ] = None,
     d: Annotated[int, typer.Option("--d", "-d", metavar="D", help="Dimension d of the inputs, >= 1.")] = 40,
     alpha: AlphaOption = "0.5,1,2,4",
-    seeds: Annotated[int, typer.Option("--seeds", metavar="N", help="Instances at each point, >= 1.")] = 3,
+    seeds: SeedsOption = 3,
     test: Annotated[
         int, typer.Option("--test", metavar="N", help="Fresh inputs on which errors are measured.")
     ] = 20_000,
@@ -55,16 +63,7 @@ def yardstick(
             rich_help_panel="Output",
         ),
     ] = None,
-    store: Annotated[
-        str | None,
-        typer.Option(
-            "--store",
-            metavar="DIR",
-            help="Folder that keeps the fits; what it has is not fitted again.",
-            show_default="none: nothing is kept",
-            rich_help_panel="Where",
-        ),
-    ] = None,
+    store: StoreOption = None,
     cluster: ClusterOption = None,
     workers: WorkersOption = None,
     json: JsonOption = False,
@@ -86,9 +85,10 @@ def yardstick(
     check_format(json, csv)
     if plot is not None:
         check_figure(plot)
-    for option, value, what in (("--seeds", seeds, "instances"), ("--d", d, "dimension of the inputs")):
-        if value < 1:
-            raise BadInput(f"{option} must be >= 1 ({what}), got {value}")
+    check_seeds(seeds)
+    Where(store, cluster, workers)
+    if d < 1:
+        raise BadInput(f"--d must be >= 1 (dimension of the inputs), got {d}")
     if test < 100:
         raise BadInput(f"--test must be >= 100 (fresh inputs), got {test}")
     if store is None and (cluster is not None or workers is not None):

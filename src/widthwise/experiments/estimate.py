@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,10 @@ from .instance import free_memory
 from .store_index import Entry
 from .task import Task, find_learner
 
-__all__ = ["Estimate", "estimate", "memory_needed", "pass_seconds", "passes"]
+if TYPE_CHECKING:
+    from .store import Store
+
+__all__ = ["Estimate", "estimate", "forecast", "memory_needed", "pass_seconds", "passes"]
 
 _SAMPLES = 3000  # of a task, at most, in the measurement
 _BASE = 8e8  # bytes of a worker with JAX and a few compiled shapes, before any data (5.5e8 to 7.8e8 seen)
@@ -80,6 +83,17 @@ def estimate(tasks: Sequence[Task], executor: Executor, entries: Iterable[Entry]
         modelled = passes(task) * once * factor
         seconds[task.key] = fixed if math.isnan(modelled) else modelled
     return Estimate(seconds, {task.key: memory_needed(task) for task in tasks})
+
+
+def forecast(tasks: Sequence[Task], store: Store, n_workers: int | None = None) -> str:
+    """How many tasks there are, how many have no result yet, and what these will take: nothing is run."""
+    from .executors import LocalProcesses, n_cores
+
+    entries = store.entries() if store.path.is_dir() else {}
+    missing = [task for task in tasks if task.key not in entries]
+    with LocalProcesses(1) as executor:
+        expected = estimate(missing, executor, entries.values())
+    return f"{len(tasks)} tasks, {len(missing)} to run: {expected.sentence(n_workers or n_cores())}"
 
 
 def passes(task: Task) -> float:

@@ -41,6 +41,7 @@ _WINDOW = {"hmc": 1, "adam": 10}  # iterations of the moving average
 # Where the thresholds of the paper lie between the universal and the specialised overlap (HMC, homogeneous
 # readouts), and as shares of the universal error (Adam).
 _BETWEEN = (0.35, 0.4, 0.45)
+_LEAST_RISE = 0.02  # of the overlap: thresholds closer than this to both branches say nothing
 _SHARES = (0.657, 0.822, 0.986)
 
 
@@ -123,9 +124,23 @@ class HardnessStudy:
             )
         if self.learner == "hmc":
             low, high = universal.matrix_overlap_centred, best.matrix_overlap_centred
+            if high - low < _LEAST_RISE:
+                raise ValueError(
+                    f"at alpha = {self.alpha:g} the overlap of the optimum, {high:.4g}, is too close to that "
+                    f"of the universal branch, {low:.4g}, to see a run cross over; raise alpha, choose "
+                    "another problem (sigma3 has a wide gap), or give thresholds"
+                )
             return tuple(low + share * (high - low) for share in _BETWEEN)
         noise = _noise(self.problem, self.alpha)
         return tuple(noise + share * universal.excess_error for share in _SHARES)
+
+    def __str__(self) -> str:
+        goal = "overlap" if self.learner == "hmc" else "test loss"
+        return (
+            f"{self.learner} on {self.problem!r}, alpha = {self.alpha:g}, d = {', '.join(map(str, self.d))}, "
+            f"{len(self.seeds)} instances of each, {self.iterations} iterations; when does the {goal} cross "
+            f"{', '.join(f'{level:.4g}' for level in self.thresholds)}?"
+        )
 
     def tasks(self) -> list[Task]:
         """The runs; for Adam, one for each batch size."""

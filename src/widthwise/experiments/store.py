@@ -139,6 +139,8 @@ class Store:
 
     def prepare(self) -> None:
         """Make the folders, and refuse a place that cannot be written to."""
+        import h5py  # noqa: F401  (results need it: said before anything is run, not after)
+
         with self.explained():
             self.results.mkdir(parents=True, exist_ok=True)
             self.checkpoints.mkdir(exist_ok=True)

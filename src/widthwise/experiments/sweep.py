@@ -77,6 +77,15 @@ class Sweep:
 
         return read_sweep(path)
 
+    def __str__(self) -> str:
+        what = repr(self.problems[0]) if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        who = ", ".join(dict.fromkeys(learner.name for learner in self.learners))
+        alphas = ", ".join(f"{alpha:g}" for alpha in self.alpha)
+        return (
+            f"{who} on {what}, d = {', '.join(map(str, self.d))}, alpha = {alphas}, "
+            f"{len(self.seeds)} instances of each"
+        )
+
     def tasks(self) -> list[Task]:
         """Every task once; those of one shape follow each other, so that compiled code is used again."""
         tasks = [
