@@ -136,7 +136,7 @@ def _draw_overlaps(ax, tables: Tables, line: str, series: str = FOUR) -> None:
     titles = {
         "equilibrium": "four-point: main theory",
         "factorised": "four-point: factorised",
-        "both": "Rademacher (dashed: factorised)",
+        "both": "Rademacher: both theories",
     }
     ax.set(xlim=(0, ALPHA[1]), ylim=(-0.03, 1.03), xlabel=style.LABELS["alpha"], title=titles[line])
     ax.set_ylabel("overlap")
@@ -169,7 +169,7 @@ ITEM = Item(
     "factorised ansatz and of the universal branch, with HMC started on the teacher, for four-point and "
     "Rademacher readouts; free entropies of four-point readouts, relative to that of the universal branch, "
     "with the point from which the ansatz selects its specialised solution. Bottom: overlaps of both "
-    "theories, with the same runs.",
+    "theories (for Rademacher readouts, dashed: factorised), with the same runs.",
     problems=PROBLEMS,
     theory=theory,
     tasks=tasks,

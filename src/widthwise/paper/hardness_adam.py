@@ -106,10 +106,11 @@ def draw(tables: Tables) -> Figure:
             ax.axhline(2 * universal, color="black", lw=0.9, ls=(0, (1, 1.2)))
             ax.set(yscale="log", xlabel="gradient updates", title=f"{name}: batches of $n/4$")
             ax.set_ylabel("test error")
-            ax.legend(frameon=False, handlelength=1.2)
+            corner = {"loc": "lower left", "borderaxespad": 0.0, "fontsize": 6, "labelspacing": 0.3}
+            ax.legend(frameon=False, handlelength=0.8, handletextpad=0.4, **corner)
         for ax, law in zip(axes[3, :2], ("homogeneous", "gaussian"), strict=True):
             _draw_linear(ax, [c for c in crossings if c.readouts == law and c.threshold == THRESHOLDS[0]])
-            ax.set_title(rf"{NAMES[law]}, $\varepsilon^* = {THRESHOLDS[0]}$, linear scale")
+            ax.set_title(rf"{NAMES[law]}, $\varepsilon^* = {THRESHOLDS[0]}$")
         uniform = {"uniform": NAMES["uniform"]}
         draw_times(axes[3:, 2:], crossings, tables.comparison, uniform)
     return figure

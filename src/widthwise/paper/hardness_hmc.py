@@ -114,7 +114,8 @@ def draw(tables: Tables) -> Figure:
             _draw_published(row[0], law)
             _draw_published(row[1], law)
             _draw_runs(row[2], tables, law)
-            row[1].set_xticks([25, 50, 100, 200], ["25", "50", "100", "200"])
+            for ax in row[:2]:
+                ax.set_xticks([50, 100, 200], ["50", "100", "200"])
     return figure
 
 

@@ -122,10 +122,20 @@ def draw_times(axes, crossings: Sequence[Crossing], fits: Table, names: Mapping[
             ax.set(yscale="log", xlabel="$d$", title=f"{name}: {formula}")
             if law == "power":
                 ax.set_xscale("log")
-                ax.minorticks_off()
-                ax.set_xticks(sizes, [str(d) for d in sizes])
+            _label_times(ax)
+            ax.set_xticks(sizes, [str(d) for d in sizes])
+            ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
         row[0].set_ylabel("time $t^*(d)$")
         row[0].legend(frameon=False, handlelength=1.2, title="threshold", title_fontsize=6.8)
+
+
+def _label_times(ax) -> None:
+    """Times at 1, 2 and 5 of every decade, as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda time, _: f"{time:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _draw_level(ax, chosen: Sequence[Crossing], color: Any, marker: str) -> None:

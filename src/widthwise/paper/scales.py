@@ -71,7 +71,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
             "d": 60,
             "n_seeds": 4,
             "alphas": (0.4, 0.8, 1.2, 1.6, 2.0, 2.4, 3.0, 4.0),
-            "iterations": {"metropolis": 600, "gamp_rie": 100},
+            "iterations": {"metropolis": 4000, "gamp_rie": 100},
         },
         "paper": {
             "d": 150,
@@ -89,9 +89,9 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         },
         "laptop": {
             "d": 60,
-            "n_seeds": 2,
+            "n_seeds": 3,
             "alphas": (0.5, 1.0, 1.5, 2.0, 4.0, 6.0),
-            "iterations": {"hmc": 400},
+            "iterations": {"hmc": 4000},
             "more": {"profile_alphas": (0.5, 1.0, 2.0, 4.0)},
         },
         "paper": {
@@ -111,9 +111,9 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 160}},
         "laptop": {
             "d": 60,
-            "n_seeds": 2,
+            "n_seeds": 3,
             "alphas": (0.5, 1.0, 2.0, 4.0),
-            "iterations": {"hmc": 400},
+            "iterations": {"hmc": 2000},
         },
         "paper": {
             "d": 150,
