@@ -2,6 +2,13 @@
 
 import signal
 
+from hypothesis import settings
+
+# The same examples in every run; ``pytest --hypothesis-profile=explore`` draws new ones, and more of them.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("explore", derandomize=False, deadline=None)
+settings.load_profile("same")
+
 
 def pytest_configure() -> None:
     """Let Ctrl-C reach the programs that tests start.

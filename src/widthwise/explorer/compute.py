@@ -6,6 +6,7 @@ waiting it is dropped, and if it was running its process is ended and a fresh on
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import threading
@@ -136,6 +137,7 @@ class _Hand(threading.Thread):
         self._process: Any = None
         self._pipe: Any = None
         self._is_ended = True  # a process that was told to end lives on for a moment
+        self._is_ready = False
 
     def run(self) -> None:
         self._begin()
@@ -149,6 +151,9 @@ class _Hand(threading.Thread):
         try:
             if self._is_ended or not self._process.is_alive():
                 self._begin()
+            if not self._is_ready:  # starting a process does not count against the time of a call
+                self._pipe.recv()
+                self._is_ready = True
             self._pipe.send((task.function, task.arguments))
             if not self._pipe.poll(self._workers.time_limit):
                 task.finish(error=TookTooLong(f"more than {self._workers.time_limit:g} seconds"))
@@ -173,7 +178,7 @@ class _Hand(threading.Thread):
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs,), daemon=True)
         self._process.start()
-        self._is_ended = False
+        self._is_ended = self._is_ready = False
         theirs.close()
 
     def end(self) -> None:
@@ -199,6 +204,8 @@ def _serve(pipe: Any) -> None:
     import signal
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its workers
+    with contextlib.suppress(OSError):
+        pipe.send("ready")
     while True:
         try:
             function, arguments = pipe.recv()

@@ -89,9 +89,9 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         },
         "laptop": {
             "d": 60,
-            "n_seeds": 3,
+            "n_seeds": 2,
             "alphas": (0.5, 1.0, 1.5, 2.0, 4.0, 6.0),
-            "iterations": {"hmc": 4000},
+            "iterations": {"hmc": 2000},
             "more": {"profile_alphas": (0.5, 1.0, 2.0, 4.0)},
         },
         "paper": {
@@ -113,7 +113,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
             "d": 60,
             "n_seeds": 3,
             "alphas": (0.5, 1.0, 2.0, 4.0),
-            "iterations": {"hmc": 2000},
+            "iterations": {"hmc": 1000},
         },
         "paper": {
             "d": 150,
