@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -115,6 +116,22 @@ def test_ready_made_entries_beat_ignorance(name, problem):
     x, _ = instance.test_set(4000)
     guess, truth = fitted.predict(x), instance.outputs(instance.weights, x) - known_mean(instance)
     assert np.corrcoef(guess, truth)[0, 1] > 0.5
+
+
+@pytest.mark.parametrize(
+    "name", ["mlp", "gamp-rie", *(pytest.param(name, marks=pytest.mark.slow) for name in ("adam", "hmc"))]
+)
+def test_no_entry_peeks_at_the_teacher(name):
+    """With the same labels said to be of another teacher, an entry predicts the same."""
+    instance = ww.sample_instance(RELU, d=8, alpha=2.0, seed=5)
+    options = {"adam": {"iterations": 40}, "hmc": {"iterations": 20}, "mlp": {"max_iter": 20}}.get(name)
+    guesses = []
+    for weights in (instance.weights, np.random.default_rng(1).standard_normal(instance.weights.shape)):
+        said = instance.with_data(labels=instance.labels, weights=weights)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # chains too short to settle
+            guesses.append(prepare(name, said, 3, options)().predict(instance.inputs))
+    np.testing.assert_allclose(guesses[0], guesses[1], rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ import pytest
 
 import widthwise as ww
 from widthwise.experiments import sample_instance
+from widthwise.experiments.instance import Instance
 from widthwise.learners import LEARNERS, NotAtEquilibrium, Run, adam, hmc, metropolis
 from widthwise.learners import loop as loop_module
 
@@ -190,6 +191,35 @@ def test_adam_keeps_the_best_network():
     )
     stopped = small("adam", iterations=60, record_every=1, learning_rate=0.3, batch_size=5, patience=3)
     assert stopped.status == "stopped early" and stopped.timings["iterations"] < 60
+
+
+def test_adam_judges_by_samples_it_does_not_train_on():
+    options = {"iterations": 60, "record_every": 1, "learning_rate": 0.3, "batch_size": 5, "held_out": 0.25}
+    run = small("adam", **options)
+    inst, loss = run.instance, run.trace["held_out_loss"].to_numpy()[0]
+    assert (
+        np.isnan(loss[0]) and run.excess_error == run.trace["excess_error"].to_numpy()[0][np.nanargmin(loss)]
+    )
+    x, y = inst.inputs[:, -round(0.25 * inst.n) :], inst.labels[-round(0.25 * inst.n) :]
+    noise = inst.problem.channel.noise
+    residual = y - inst.outputs(run.weights[0], x)
+    exact = 0.5 * np.mean(residual**2) / noise + 0.5 * np.log(2 * np.pi * noise)
+    assert np.nanmin(loss) == pytest.approx(exact, rel=1e-5)
+    # Labels that are held out change which network is kept, never how it is trained.
+    other = Instance.from_arrays(
+        inst.problem,
+        inst.inputs,
+        np.concatenate([inst.labels[: -len(y)], -y]),
+        weights=inst.weights,
+        readouts=inst.readouts,
+        seed=inst.seed,
+        dtype=inst.dtype,
+    )
+    again = adam(other, seed=1, progress=False, **options)
+    assert np.array_equal(run.trace["excess_error"], again.trace["excess_error"])
+    assert not np.array_equal(run.trace["held_out_loss"][0, 1:], again.trace["held_out_loss"][0, 1:])
+    with pytest.raises(ValueError, match="held_out must be in"):
+        small("adam", held_out=1.0)
 
 
 def test_learnt_readouts_move():

@@ -197,7 +197,8 @@ def _mlp(instance: Instance, options: Mapping[str, Any]) -> Any:
 def _adam(instance: Instance, seed: int, options: Mapping[str, Any]) -> Fitted:
     from ..learners import adam
 
-    run = adam(instance, **{"seed": seed, "progress": False, **options})
+    # Held-out samples of its own say when to stop, as for the perceptron: the truth is nobody's to peek at.
+    run = adam(instance, **{"seed": seed, "progress": False, "held_out": 0.1, **options})
     assert run.weights is not None
     weights, readouts = run.weights[0], None if run.readouts is None else run.readouts[0]
     return Fitted(_network_predictor(instance, [weights], readouts), run.status)

@@ -1,10 +1,13 @@
 """Adam on the negative log-likelihood, with Optax: what a practitioner would do.
 
 The network kept is the best one that was observed, by its exact population error (early stopping at the
-best test loss, as in the paper). Its ``excess_error`` is its own, E(λ - λ⁰)²; the paper plots half of it.
+best test loss, as in the paper) or, with ``held_out``, by samples that it does not train on. Its
+``excess_error`` is its own, E(λ - λ⁰)²; the paper plots half of it.
 """
 
 from __future__ import annotations
+
+import math
 
 from ..experiments.instance import Instance
 from .family import Start, iterative_learner
@@ -25,6 +28,7 @@ def adam(
     schedule: str = "constant",
     patience: int | None = None,
     learn_readouts: bool = False,
+    held_out: float = 0.0,
 ) -> Chain:
     """The best network that Adam passes through; an iteration is an update on one batch.
 
@@ -41,10 +45,19 @@ def adam(
         Stop after so many observations without a better network.
     learn_readouts : bool
         Train the readouts too, from a draw of P_v unless started on the teacher.
+    held_out : float
+        Share of the samples on which it does not train: the network kept is the likeliest for these. With 0
+        it is the one of lowest exact error, which a practitioner would not know.
     """
-    batch_size = max(1, instance.n // 5) if batch_size is None else int(batch_size)
-    if not 1 <= batch_size <= instance.n:
-        raise ValueError(f"batch_size must be between 1 and n = {instance.n}, got {batch_size}")
+    if not 0 <= held_out < 1:
+        raise ValueError(f"held_out must be in [0, 1) (a share of the samples), got {held_out!r}")
+    n_held = math.ceil(held_out * instance.n)
+    n_trained = instance.n - n_held
+    if n_trained < 1:
+        raise ValueError(f"held_out = {held_out:g} of n = {instance.n} samples leaves none to train on")
+    batch_size = max(1, n_trained // 5) if batch_size is None else int(batch_size)
+    if not 1 <= batch_size <= n_trained:
+        raise ValueError(f"batch_size must be between 1 and n = {n_trained}, got {batch_size}")
     if not learning_rate > 0:
         raise ValueError(f"learning_rate must be > 0, got {learning_rate!r}")
     if schedule not in _SCHEDULES:
@@ -60,5 +73,6 @@ def adam(
         "learn_readouts": learn_readouts,
         # A schedule is laid out over the whole run.
         **({} if schedule == "constant" else {"iterations": start.iterations}),
+        **({"held_out": held_out} if held_out else {}),
     }
-    return AdamChain(instance, start, settings, patience)
+    return AdamChain(instance, start, settings, patience, n_held)

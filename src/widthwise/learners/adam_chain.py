@@ -27,9 +27,15 @@ class AdamChain(JaxChain):
     """The state is (weights and readouts, moments of Adam, key)."""
 
     def __init__(
-        self, instance: Instance, start: Start, settings: dict[str, Any], patience: int | None
+        self,
+        instance: Instance,
+        start: Start,
+        settings: dict[str, Any],
+        patience: int | None,
+        n_held: int = 0,
     ) -> None:
         self.settings, self.patience = settings, patience
+        instance, self._held_out = _parted(instance, n_held)
         model = Model(instance.problem, instance.k, instance.d, learn_readouts=settings["learn_readouts"])
         optimiser = optax.adam(_rate(settings))
         n_drawn = max(1, round(settings["batch_size"] / BLOCK))
@@ -67,7 +73,34 @@ class AdamChain(JaxChain):
 
     def advance(self, n_iterations: int) -> dict[str, np.ndarray]:
         self._carry, loss = self._block(self._carry, self._data, n_iterations)
-        return {"training_loss": np.asarray(loss, dtype=float)}
+        judged = {} if self._held_out is None else {"held_out_loss": self._held_out_loss(self._held_out)}
+        return {"training_loss": np.asarray(loss, dtype=float), **judged}
+
+    def _held_out_loss(self, samples: Instance) -> np.ndarray:
+        """-ln P_out a sample, of each chain."""
+        readouts = [None] * len(self.weights) if self.readouts is None else self.readouts
+        outputs = [samples.outputs(w, readouts=v) for w, v in zip(self.weights, readouts, strict=True)]
+        channel = samples.problem.channel
+        return np.array([-np.mean(channel.log_likelihood(samples.labels, one)) for one in outputs])
+
+
+def _parted(instance: Instance, n_held: int) -> tuple[Instance, Instance | None]:
+    """The samples to train on, and the last ``n_held``: samples are independent, so any will do."""
+    if not n_held:
+        return instance, None
+
+    def part(samples: slice) -> Instance:
+        return Instance.from_arrays(
+            instance.problem,
+            instance.inputs[:, samples],
+            instance.labels[samples],
+            weights=instance.weights,
+            readouts=instance.readouts,
+            seed=instance.seed,
+            dtype=instance.dtype,
+        )
+
+    return part(slice(0, instance.n - n_held)), part(slice(instance.n - n_held, None))
 
 
 def _rate(settings: dict[str, Any]) -> Any:

@@ -73,7 +73,7 @@ def run_chain(
 
     With ``checkpoint``, the state is written there now and then and at the end; a run that finds its own
     file goes on from it and ends exactly as one that was never stopped. What is not a sampler returns the
-    best network it passed through.
+    best network it passed through, by its exact error or by samples it has held out.
     """
     start = time.perf_counter()
     observer = Observer(instance, is_matched=is_matched)
@@ -153,12 +153,15 @@ class _Book:
             row["excess_error"] = row["gibbs_excess_error"].copy()  # a predictor answers for its own error
         self.rows.append(row | {name: np.asarray(value, dtype=float) for name, value in statistics.items()})
         self.iterations.append(done)
-        self._note_best(row["excess_error"], chain)
+        error = row["excess_error"]
+        if chain.settings.get("held_out"):  # nothing is known of the start: it is never the best
+            error = statistics.get("held_out_loss", np.full(error.shape, np.inf))
+        self._note_best(error, chain)
         if keep:
             self._offer(chain)
 
     def _note_best(self, error: np.ndarray, chain: Chain) -> None:
-        """Keep, for each chain, the network of lowest error so far."""
+        """Keep, for each chain, the network of lowest error (or loss on held-out samples) so far."""
         now = {
             "error": error.copy(),
             "record": np.full(len(error), len(self.rows) - 1),

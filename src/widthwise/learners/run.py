@@ -71,7 +71,8 @@ class Run(Plotted):
         """The part of the trace that is averaged; for a predictor, its last entry or the best one."""
         n = self.trace.sizes["draw"]
         if self.is_best_kept:
-            best = self.trace["excess_error"].argmin("draw")
+            by = "held_out_loss" if "held_out_loss" in self.trace else "excess_error"
+            best = self.trace[by].argmin("draw")
             return self.trace.isel(draw=best).drop_vars("draw").expand_dims(draw=[int(best.max())], axis=1)
         first = min(n - 1, int(np.ceil(self.discard * n))) if self.is_sampler else n - 1
         return self.trace.isel(draw=slice(first, None))
