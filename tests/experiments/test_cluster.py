@@ -24,7 +24,7 @@ SWEEP = Sweep(
     ww.Problem("relu", gamma=0.6),
     10,
     [0.5, 1.5],
-    10,
+    20,
     [("trivial_learners:walk", {"steps": 8, "pause": 0.03})],
 )
 
@@ -79,7 +79,7 @@ def digests(folder):
     return {key: digest(store.read(key)) for key in store.entries()}
 
 
-def wait_for(condition, seconds=60.0):
+def wait_for(condition, seconds=120.0):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():
@@ -113,13 +113,13 @@ def test_cluster_that_loses_a_worker_and_its_scheduler(tmp_path, cluster):
     scheduler.wait()
     workers[1].kill()
     n_then = n_results()
-    assert n_then < 20, "the sweep was over before the scheduler went"
+    assert n_then < 40, "the sweep was over before the scheduler went"
     cluster.scheduler()
     cluster.worker()
     cluster.worker()
-    driver.join(timeout=120)
+    driver.join(timeout=300)
     assert not driver.is_alive() and reports[0].n_failed == 0
-    assert reports[0].n_done == 20
+    assert reports[0].n_done == 40
     assert digests(tmp_path / "cluster") == digests(tmp_path / "local")
 
 
