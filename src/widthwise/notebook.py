@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["html", "plot", "sparkline"]
+__all__ = ["html", "sparkline"]
 
 _MAX_ROWS = 8
 _LEFT = 'style="text-align:left"'
@@ -32,20 +32,11 @@ _YARDSTICK = ("estimator", "alpha", "error", "standard_error", "optimal_error", 
 
 
 def html(thing: Any) -> str:
-    """A problem, solution, curve, list of transitions, run or yardstick as HTML."""
-    return _chosen(_HTML, thing, "table")(thing)
-
-
-def plot(thing: Any, ax: Any = None, **options: Any) -> Any:
-    """A curve, branch, run or yardstick as a figure on the axes given, or on new ones; the axes."""
-    return _chosen(_PLOT, thing, "figure")(thing, ax, **options)
-
-
-def _chosen(known: dict[str, Callable[..., Any]], thing: Any, what: str) -> Callable[..., Any]:
+    """A problem or a result as HTML."""
     for kind in type(thing).__mro__:
-        if kind.__name__ in known:
-            return known[kind.__name__]
-    raise TypeError(f"there is no {what} for {type(thing).__name__}; there are those of {', '.join(known)}")
+        if kind.__name__ in _HTML:
+            return _HTML[kind.__name__](thing)
+    raise TypeError(f"there is no table for {type(thing).__name__}; there are those of {', '.join(_HTML)}")
 
 
 def sparkline(x: Sequence[float], y: Sequence[float], *, width: int = 240, height: int = 54) -> str:
@@ -116,6 +107,42 @@ def _samples_needed(need: Any) -> str:
     return f"<p>{escape(str(need))}</p>"
 
 
+def _state_evolution(course: Any) -> str:
+    names = ("step", "excess_error", "matrix_overlap_centred", "matrix_overlap_hat")
+    shown = _spread(course.excess_error.size)
+    table = _table(names, ([i, *(getattr(course, name)[i] for name in names[1:])] for i in shown))
+    title = f"StateEvolution: alpha = {course.alpha:g}, {course.n_steps} steps, {course.status}"
+    sketch = sparkline(np.arange(course.excess_error.size), course.excess_error)
+    return f"<p>{title}</p><div>{sketch}<br/><small>excess error against the step</small></div>{table}"
+
+
+def _linear_regime(points: Any) -> str:
+    names = ("alpha_linear", "linear_overlap", "excess_error", "bayes_error")
+    columns = [np.ravel(getattr(points, name)) for name in names]
+    table = _table(names, ([column[i] for column in columns] for i in _spread(columns[0].size)))
+    sketch = sparkline(columns[0], columns[2])
+    return f"<p>LinearRegime: {escape(repr(points.problem))}</p>{sketch}{table}"
+
+
+def _landscape(scan: Any) -> str:
+    sketch = sparkline(scan.overlap, scan.free_entropy)
+    return f"<p>Landscape</p><div>{sketch}<br/><small>free entropy against the overlap</small></div>"
+
+
+def _denoiser(denoiser: Any) -> str:
+    snr = np.geomspace(0.01, 100, 60)
+    sketch = sparkline(np.log(snr), denoiser.mmse(snr))
+    note = "mmse against ln snr, from 0.01 to 100"
+    return f"<p>{escape(repr(denoiser))}</p><div>{sketch}<br/><small>{note}</small></div>"
+
+
+def _store(store: Any) -> str:
+    summary = store.summary().to_dict("records")
+    names = ("learner", "d", "alpha", "n_seeds", "n_failed", "excess_error", "excess_error_standard_error")
+    table = _table(names, ([summary[i].get(name) for name in names] for i in _spread(len(summary))))
+    return f"<p>{escape(repr(store))}: {len(store)} results</p>{table if summary else ''}"
+
+
 def _run(run: Any) -> str:
     trace = run.trace["excess_error"].mean("chain")
     rows = [
@@ -177,38 +204,17 @@ def _spread(n: int) -> list[int]:
     return sorted({round(i) for i in np.linspace(0, n - 1, min(n, _MAX_ROWS))})
 
 
-# --- figures ---------------------------------------------------------------------------------------
-
-
-def _plot_curve(curve: Any, ax: Any, **options: Any) -> Any:
-    from .plotting import plot_error
-
-    return plot_error(ax, curve, **options)
-
-
-def _plot_run(run: Any, ax: Any, **options: Any) -> Any:
-    from .plotting.runs import plot_run
-
-    return plot_run(ax, run, **options)
-
-
-def _plot_yardstick(results: Any, ax: Any, **options: Any) -> Any:
-    from .plotting.runs import plot_yardstick
-
-    return plot_yardstick(ax, results, **options)
-
-
 _HTML: dict[str, Callable[..., str]] = {
     "Problem": _problem,
     "Solution": _solution,
     "LearningCurve": _curve,
     "TransitionList": _transitions,
     "SamplesNeeded": _samples_needed,
+    "StateEvolution": _state_evolution,
+    "LinearRegime": _linear_regime,
+    "Landscape": _landscape,
+    "MatrixDenoiser": _denoiser,
     "Run": _run,
+    "Store": _store,
     "Yardstick": _yardstick,
-}
-_PLOT: dict[str, Callable[..., Any]] = {
-    "LearningCurve": _plot_curve,
-    "Run": _plot_run,
-    "Yardstick": _plot_yardstick,
 }

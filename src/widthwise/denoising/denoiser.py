@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._shown import Plotted
 from ..ingredients import readouts as readout_laws
 from .information import information
 from .inversion import band_ends, points_at
@@ -22,7 +23,7 @@ __all__ = ["MatrixDenoiser"]
 _N_STEPS = 80
 
 
-class MatrixDenoiser:
+class MatrixDenoiser(Plotted):
     """Optimal denoising of the matrix built from the hidden units.
 
     Parameters

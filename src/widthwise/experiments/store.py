@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._shown import Plotted
 from .result import Result
 from .result_file import DamagedFile, decode, digest, encode, read_header
 from .store_index import Entry, Index
@@ -49,7 +50,7 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     return Store(folder)
 
 
-class Store:
+class Store(Plotted):
     """Results of tasks in a folder; made by a sweep, opened with :func:`open_store`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

@@ -8,6 +8,7 @@ extras for simulation; they are in ``plotting.experiments`` and ``plotting.runs`
 
 from .curves import plot_bifurcation, plot_error, plot_learning_curve, plot_overlaps
 from .diagrams import DIAGRAM_QUANTITIES, plot_overlap_profile, plot_phase_diagram, plot_phase_diagrams
+from .results import plot_landscape, plot_linear_regime, plot_solution, plot_state_evolution
 from .spectra import eigenvalue_grid, plot_spectrum
 from .style import (
     EQUILIBRIUM,
@@ -28,12 +29,16 @@ __all__ = [
     "eigenvalue_grid",
     "plot_bifurcation",
     "plot_error",
+    "plot_landscape",
     "plot_learning_curve",
+    "plot_linear_regime",
     "plot_overlap_profile",
     "plot_overlaps",
     "plot_phase_diagram",
     "plot_phase_diagrams",
+    "plot_solution",
     "plot_spectrum",
+    "plot_state_evolution",
     "shown_readouts",
     "states_of",
     "stretches_of",

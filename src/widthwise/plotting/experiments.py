@@ -11,14 +11,16 @@ from ..experiments.comparison import Comparison, prediction
 from ..experiments.hardness import Crossing, HardnessRow
 from ..experiments.survival import law_value
 from ..problem import Problem
-from .style import COLUMN, FONT, PALETTE
+from .style import COLUMN, FONT, PALETTE, new_axes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_comparison", "plot_hardness"]
+__all__ = ["plot_comparison", "plot_hardness", "plot_quantity"]
 
 _LABELS = {"excess_error": "excess error", "matrix_overlap_centred": "matrix overlap (centred)"}
+_ALPHA = "α = n/d²"
 _MARKERS = "osD^vP*X"
 _LINES: dict[str, Any] = {"equilibrium": "-", "universal": "--", "specialised": "-."}
 
@@ -28,26 +30,37 @@ def plot_comparison(problems: Sequence[Problem], rows: Sequence[Comparison]) -> 
     import matplotlib.pyplot as plt
 
     quantities = list(dict.fromkeys(row.quantity for row in rows))
-    labels = sorted({row.problem for row in rows})
-    alphas = sorted({row.alpha for row in rows})
-    fine = np.unique(np.concatenate([np.linspace(alphas[0], alphas[-1], 60), alphas]))
     with plt.rc_context(FONT):
         size = (COLUMN, 2.1 * len(quantities) + 0.4)
         figure, axes = plt.subplots(len(quantities), 1, figsize=size, sharex=True, squeeze=False)
         for ax, quantity in zip(axes[:, 0], quantities, strict=True):
-            chosen = [row for row in rows if row.quantity == quantity]
-            for i, label in enumerate(labels):
-                problem = problems[0] if len(problems) == 1 else _named(problems, label)
-                mine = [row for row in chosen if row.problem == label]
-                _draw(ax, mine, problem, fine, label if len(labels) > 1 else "", i)
-            ax.set_ylabel(_LABELS.get(quantity, quantity))
-            sizes = [row.measured for row in chosen]
-            if quantity == "excess_error" and min(sizes) > 0 and max(sizes) > 5 * min(sizes):
-                ax.set_yscale("log")
-        axes[-1, 0].set_xlabel("α = n/d²")
+            plot_quantity(ax, problems, rows, quantity)
+            ax.set_xlabel("")
+        axes[-1, 0].set_xlabel(_ALPHA)
         axes[0, 0].legend(frameon=False)
         figure.tight_layout()
     return figure
+
+
+def plot_quantity(
+    ax: Axes | None, problems: Sequence[Problem], rows: Sequence[Comparison], quantity: str = "excess_error"
+) -> Axes:
+    """One quantity against alpha: lines are theory, markers the learners at each d."""
+    ax = new_axes(ax)
+    labels = sorted({row.problem for row in rows})
+    alphas = sorted({row.alpha for row in rows})
+    fine = np.unique(np.concatenate([np.linspace(alphas[0], alphas[-1], 60), alphas]))
+    chosen = [row for row in rows if row.quantity == quantity]
+    for i, label in enumerate(labels):
+        problem = problems[0] if len(problems) == 1 else _named(problems, label)
+        mine = [row for row in chosen if row.problem == label]
+        _draw(ax, mine, problem, fine, label if len(labels) > 1 else "", i)
+    ax.set_xlabel(_ALPHA)
+    ax.set_ylabel(_LABELS.get(quantity, quantity))
+    sizes = [row.measured for row in chosen]
+    if quantity == "excess_error" and min(sizes) > 0 and max(sizes) > 5 * min(sizes):
+        ax.set_yscale("log")
+    return ax
 
 
 def plot_hardness(crossings: Sequence[Crossing], rows: Sequence[HardnessRow]) -> Figure:

@@ -13,6 +13,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from .._shown import register_accessor
 from ..problem import Problem
 from .diagram_dataset import add_error, dataset
 from .diagram_plan import make_plan
@@ -67,6 +68,7 @@ def phase_diagram(
     Returns
     -------
     xarray.Dataset
+        Drawn by ``data.widthwise.plot()``, or ``plot("gap")`` and so on for another quantity.
         Over the two axes: ``excess_error``, ``universal_error``, their difference ``gap``, ``branch``,
         ``weight_overlap`` (with a dimension ``size`` of |readouts|), ``n_specialised``, which branches
         exist and are stable, ``status``. With α as an axis also the lines, over the other axis and
@@ -96,5 +98,6 @@ def phase_diagram(
                     advance()
         except KeyboardInterrupt:
             is_complete = False
+    register_accessor()
     data = dataset(plan, rows, is_complete)
     return data if error is None else add_error(plan, data, error)

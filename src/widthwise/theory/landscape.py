@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._shown import Plotted
 from ..problem import Problem
 from .made_once import profile_of, readout_classes
 from .roots import decreasing_root
@@ -30,7 +31,7 @@ _N_SHARES = 81
 
 
 @dataclass(frozen=True)
-class Landscape:
+class Landscape(Plotted):
     """F over 𝒬 = √E[v²𝒬_W²], and the overlap of each |readout| behind it, largest first (None for many)."""
 
     overlap: np.ndarray

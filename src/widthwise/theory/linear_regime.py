@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._shown import Plotted
 from ..problem import Problem
 
 __all__ = ["LinearRegime", "solve_linear"]
@@ -28,7 +29,7 @@ _N_HALVINGS = 60
 
 
 @dataclass(frozen=True)
-class LinearRegime:
+class LinearRegime(Plotted):
     """The optimum at n = α₁d samples; every field is a number, or an array like ``alpha_linear``."""
 
     problem: Problem

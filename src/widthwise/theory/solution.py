@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._shown import Plotted, Shown
+from .._shown import Plotted
 from ..problem import Problem
 
 __all__ = ["CONVERGED", "FIELDS", "LearningCurve", "NotConverged", "Solution", "error_column"]
@@ -50,7 +50,7 @@ class NotConverged(RuntimeError):
 
 
 @dataclass(frozen=True, eq=False)
-class Solution(Shown):
+class Solution(Plotted):
     """One solution of the saddle-point equations; the fields are those of ``docs/symbols.md``."""
 
     problem: Problem = field(repr=False)

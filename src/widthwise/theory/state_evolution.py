@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._shown import Plotted
 from ..denoising import MatrixDenoiser
 from ..ingredients import channels
 from ..problem import Problem
@@ -35,7 +36,7 @@ __all__ = ["StateEvolution", "state_evolution"]
 
 
 @dataclass(frozen=True)
-class StateEvolution:
+class StateEvolution(Plotted):
     """Predicted course of GAMP-RIE; arrays over the steps 0, 1, …
 
     ``excess_error`` and ``matrix_mmse`` are those of the estimate at the step, ``matrix_overlap_hat`` is

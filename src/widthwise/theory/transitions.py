@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._shown import Shown
+from .._shown import Plotted
 from ..problem import Problem
 from .made_once import FEW_CLASSES, readout_classes
 from .maxwell import maxwell_point
@@ -56,16 +56,23 @@ class Transition:
         return text
 
 
-class TransitionList(Shown, list[Transition]):
+class TransitionList(Plotted, list[Transition]):
     """Transitions in order of α, with what the onset criterion says at the end of the range.
 
     ``note`` says what the list leaves out, if anything.
     """
 
     def __init__(
-        self, items: list[Transition], alpha_max: float, criterion: float, reason: str = "", note: str = ""
+        self,
+        items: list[Transition],
+        problem: Problem,
+        alpha_max: float,
+        criterion: float,
+        reason: str = "",
+        note: str = "",
     ) -> None:
         super().__init__(items)
+        self.problem = problem
         self.alpha_max, self.criterion, self.reason, self.note = alpha_max, criterion, reason, note
 
     def __str__(self) -> str:
@@ -118,7 +125,8 @@ def transitions(
         if not has_few_classes(problem):
             found = sorted([*_profile_onsets(problem, alpha_max, truncate), *found], key=lambda t: t.alpha)
             note = _profile_note(problem)
-    return TransitionList([t for t in found if t.alpha <= alpha_max], alpha_max, criterion, reason, note)
+    reached = [t for t in found if t.alpha <= alpha_max]
+    return TransitionList(reached, problem, alpha_max, criterion, reason, note)
 
 
 def _jumps_and_births(
