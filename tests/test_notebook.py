@@ -110,6 +110,7 @@ def test_every_result_draws_its_own_numbers():
     parsed(denoiser._repr_html_())
 
 
+@pytest.mark.slow
 def test_transitions_draw_all_branches():
     found = ww.transitions(PROBLEM, 2.0)
     ax = found.plot()

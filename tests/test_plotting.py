@@ -47,6 +47,7 @@ def drawn(ax, kind):
 # --- branches: what figures rely on --------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_equilibrium_changes_branch_exactly_at_the_transitions(branches, found):
     universal, specialised = branches
     onset, jump = (t.alpha for t in found)
@@ -61,6 +62,7 @@ def test_the_equilibrium_changes_branch_exactly_at_the_transitions(branches, fou
     )
 
 
+@pytest.mark.slow
 def test_marks_agree_with_solve(branches):
     for branch in branches:
         for point in branch[3::9]:
@@ -100,6 +102,7 @@ def test_folds_lie_between_metastable_and_unstable_points(branches):
         assert sorted(states[[i - 1, i + 1]]) == [plotting.METASTABLE, plotting.UNSTABLE]
 
 
+@pytest.mark.slow
 def test_a_further_class_branches_off_from_the_one_before():
     problem = ww.Problem("relu", "gaussian", "four-point", 0.1, 0.7)
     onset = ww.transitions(problem, 13.0)[1].alpha
@@ -111,6 +114,7 @@ def test_a_further_class_branches_off_from_the_one_before():
     assert np.all(second.is_equilibrium)
 
 
+@pytest.mark.slow
 def test_a_branch_that_leaves_for_infinite_alpha_is_cut_there():
     """sigma1: the branch of small overlaps never turns back; another one comes from infinity."""
     problem = ww.Problem("sigma1", "rademacher", "homogeneous", 1.25, 0.5)
@@ -120,6 +124,7 @@ def test_a_branch_that_leaves_for_infinite_alpha_is_cut_there():
     assert small.weight_overlap[-1, 0] < 0.4 and large.weight_overlap[0, 0] > 0.7
 
 
+@pytest.mark.slow
 def test_the_exact_answer_stays_the_equilibrium_of_a_quadratic_activation():
     universal, specialised = ww.trace_branches(ww.Problem("x**2", gamma=0.5), (0.1, 1.0))
     assert np.all(universal.is_equilibrium)
@@ -134,6 +139,7 @@ def test_all_solutions_agree_with_one_at_a_time():
         )
 
 
+@pytest.mark.slow
 def test_continuous_law_is_followed_through_steep_parts():
     problem = ww.Problem("relu", "gaussian", "uniform", 0.1, 0.5)
     universal, specialised = ww.trace_branches(problem, (0.05, 3.0), n_points=20)
@@ -266,6 +272,7 @@ def test_learning_curve_refuses_a_bad_range():
             plotting.plot_learning_curve(TWO_SIZES, bad)
 
 
+@pytest.mark.slow
 def test_learning_curve_with_a_logarithmic_axis():
     assert "0.2" in plotting.plot_learning_curve(TWO_SIZES, [1.0, 2.0]).axes[0].get_title()
     figure = plotting.plot_learning_curve(TWO_SIZES, [1.0, 2.0], is_log=True, title="mine")
@@ -298,6 +305,7 @@ def test_bifurcation_diagram_goes_through_the_folds(branches, found):
     assert np.all(np.diff(along[2].get_xdata()) < 0)
 
 
+@pytest.mark.slow
 def test_bifurcation_diagram_of_a_problem_has_a_title_and_a_legend(found):
     ax = plotting.plot_bifurcation(None, BISTABLE, (1.3, 1.8), "excess_error", found=found)
     assert "sigma3" in ax.get_title()

@@ -152,6 +152,7 @@ def test_missing_points_are_null_and_the_exit_code_says_so(capsys):
 # --- figures -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ending", "magic"), [(".png", b"\x89PNG"), (".pdf", b"%PDF")])
 def test_figure_is_written(capsys, tmp_path, ending, magic):
     path = tmp_path / f"curve{ending}"

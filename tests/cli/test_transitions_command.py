@@ -43,6 +43,7 @@ def test_json(capsys, expected):
     assert jump["spinodals"] == pytest.approx(expected[1].spinodals, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_csv_and_table(capsys, expected):
     code, out, _ = run(capsys, *OPTIONS, "--csv")
     rows = list(csv.DictReader(io.StringIO(out)))
@@ -59,6 +60,7 @@ def test_csv_and_table(capsys, expected):
     assert float(last[1]) == pytest.approx(expected[1].alpha, rel=1e-7)
 
 
+@pytest.mark.slow
 def test_what_is_infinite(capsys):
     """The old branch of an odd activation never loses stability; Gaussian readouts set in at 0+."""
     odd = ["--activation", "sigma2", "--weights", "rademacher", "--noise", "1.25", "--alpha-max", "2"]
@@ -102,6 +104,7 @@ def test_quadratic_activation_says_why_there_is_none(capsys):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_figure(capsys, tmp_path):
     path = tmp_path / "branches.png"
     code, out, err = run(capsys, *OPTIONS, "--plot", path, "--json")

@@ -36,6 +36,7 @@ def test_i_mmse(law, gamma):
         assert 4 * slope * snr == pytest.approx(snr * denoiser.mmse(snr), abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.05, 0.3, 20.0])
 @pytest.mark.parametrize("law", EVERY.values(), ids=EVERY)
 def test_integral_of_the_mmse(law, gamma):
@@ -66,6 +67,7 @@ def test_wide_networks_are_gaussian():
     np.testing.assert_allclose(information, 0.25 * np.log1p(snr), rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_from_the_plain_mmse():
     # Six nodes in η of scipy.quad over numpy.roots: nothing of the library but the ends of the bands.
     law, gamma = ASYMMETRIC, 1.7

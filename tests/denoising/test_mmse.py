@@ -106,6 +106,7 @@ def test_the_thirty_digits_themselves(row):
     assert float(1 - small) == pytest.approx(float(recovered), rel=1e-15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [ASYMMETRIC, WITH_ZERO], ids=["asymmetric", "with-zero"])
 @pytest.mark.parametrize("snr", [0.6, 12.0])
 def test_roots_of_the_polynomial_and_quad(law, snr):

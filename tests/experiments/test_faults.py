@@ -144,6 +144,7 @@ def test_killed_chain_goes_on_from_its_checkpoint_to_the_same_end(tmp_path):
     assert digests(open_store(whole)) == digests(open_store(broken))
 
 
+@pytest.mark.slow
 def test_task_that_kills_its_worker_is_recorded_and_the_others_go_on(tmp_path):
     tasks = [Task(PROBLEM, 10, 1.0, s, "trivial_learners:dies") for s in range(1)]
     tasks += [Task(PROBLEM, 10, 1.0, s, WALK) for s in range(4)]
@@ -168,6 +169,7 @@ def test_failed_task_is_retried_only_on_request(tmp_path):
     assert store.read(task).status == "done"
 
 
+@pytest.mark.slow
 def test_two_drivers_share_one_store(tmp_path, undisturbed):
     _, expected = undisturbed
     log = tmp_path / "log"

@@ -280,6 +280,7 @@ def test_other_files_are_no_leaderboards(tmp_path):
         leaderboard.append(tmp_path / "scores.txt", results)
 
 
+@pytest.mark.slow
 def test_command_line(capsys, tmp_path):
     options = ["--d", "12", "--alpha", "1,2", "--seeds", "2", "--test", "500", "--readouts", "four-point"]
     figure, scores = tmp_path / "y.png", tmp_path / "y.csv"

@@ -115,6 +115,7 @@ def test_bad_input_says_why_and_keeps_the_plot(chromium, address, query, field, 
         assert traces(page) == before
 
 
+@pytest.mark.slow
 def test_pins_stay_while_the_problem_changes(page):
     page.click("#pin")
     until(page, "window.location.search.includes('pins')")
@@ -125,6 +126,7 @@ def test_pins_stay_while_the_problem_changes(page):
     until(page, f"!{pinned}")
 
 
+@pytest.mark.slow
 def test_address_holds_the_state(page, chromium, address):
     type_into(page, "gamma", "0.7")
     until(page, "window.location.search.includes('gamma=0.7')")
@@ -139,6 +141,7 @@ def test_address_holds_the_state(page, chromium, address):
     wait_for_curve(page)
 
 
+@pytest.mark.slow
 def test_downloads(page):
     wait_for_curve(page, is_exact=True)
     with page.expect_download() as download:
@@ -158,6 +161,7 @@ def test_downloads(page):
     assert "widthwise predict --activation relu" in page.inner_text("#command")
 
 
+@pytest.mark.slow
 def test_one_point(chromium, address):
     with opened(chromium, address, TWO_JUMPS) as page:
         until(page, "document.querySelectorAll('#landscape .scatterlayer .trace').length >= 4")
@@ -167,6 +171,7 @@ def test_one_point(chromium, address):
         wait_for_curve(page, is_exact=True)
 
 
+@pytest.mark.slow
 def test_planner(chromium, address):
     with opened(chromium, address, "?view=plan") as page:
         type_into(page, "goal", "0.02")
@@ -175,6 +180,7 @@ def test_planner(chromium, address):
         assert "polynomial" in page.inner_text("#plan-answer")
 
 
+@pytest.mark.slow
 def test_data_appear_with_deviations(chromium, address):
     with opened(chromium, address, "?view=data") as page:
         table = b"alpha;error;std\n0.5;0.07;0.01\n2;0.03;0.001\n"
@@ -188,6 +194,7 @@ def test_data_appear_with_deviations(chromium, address):
         until(page, "document.getElementById('upload-error').textContent.includes('alpha must be > 0')")
 
 
+@pytest.mark.slow
 def test_live_experiment_runs_and_stops(chromium, address):
     with opened(chromium, address, "?view=run&size=24&alpha=1.5") as page:
         page.click("#run-start")
@@ -202,6 +209,7 @@ def test_live_experiment_runs_and_stops(chromium, address):
         until(page, "!document.querySelector('#run-start[disabled]')")
 
 
+@pytest.mark.slow
 def test_diagram_refines_and_is_cancelled(chromium, address):
     with opened(chromium, address, "?view=diagram") as page:
         page.click("#diagram-start")
@@ -215,6 +223,7 @@ def test_diagram_refines_and_is_cancelled(chromium, address):
         assert page.is_enabled("#diagram-start")
 
 
+@pytest.mark.slow
 def test_two_tabs_do_not_disturb_each_other(chromium, address):
     with opened(chromium, address, "?gamma=0.3") as one, opened(chromium, address, "?gamma=3") as two:
         type_into(one, "noise", "0.5")
@@ -226,6 +235,7 @@ def test_two_tabs_do_not_disturb_each_other(chromium, address):
         assert traces(one) != traces(two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "size", "scheme"),
     [("light", (1280, 900), "light"), ("dark", (1920, 1080), "dark"), ("phone", (390, 844), "light")],

@@ -56,6 +56,7 @@ REFERENCE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", REFERENCE)
 def test_coefficients_against_thirty_digits(spec):
     function, breaks = REFERENCE[spec]

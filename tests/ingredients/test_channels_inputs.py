@@ -162,6 +162,7 @@ def test_shift_matters_and_is_symmetric():
         assert left == pytest.approx(float(right), rel=1e-10) and left < plain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "channel", [Nonlinear("max(x, 0) + erf(x)", 0.2), Probit(0.1), Logistic(2.0), Poisson(1.5)], ids=repr
 )

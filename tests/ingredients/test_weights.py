@@ -131,6 +131,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law, snr, step", CASES, ids=lambda case: getattr(case, "name", str(case)))
 def test_against_forty_digits(law, snr, step):
     values = law.channel(snr)

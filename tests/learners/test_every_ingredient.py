@@ -102,6 +102,7 @@ def test_labels_without_noise_are_refused(learner):
         run(sample_instance(problem, d=6, alpha=1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", SPECS)
 def test_compiled_activations(spec):
     """Single precision: rounding of the value, and of the argument times the slope."""

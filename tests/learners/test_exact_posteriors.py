@@ -50,6 +50,7 @@ BINARY = sample_instance(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scan", ["random", "sequential"])
 @pytest.mark.parametrize("temperatures", [(1.0,), (1.0, 2.0, 5.0)])
 def test_metropolis_on_binary_weights(scan, temperatures):
@@ -67,6 +68,7 @@ def test_metropolis_on_binary_weights(scan, temperatures):
     assert float(run.trace["drift"].max()) < 1e-3
 
 
+@pytest.mark.slow
 def test_tempering_crosses_what_single_flips_cannot():
     """σ is almost even, so W_i and -W_i are both likely, and nothing likely lies between them."""
     problem = ww.Problem("x**2+0.1*x", weights="rademacher", channel=0.4, gamma=2 / 6)
@@ -91,6 +93,7 @@ def test_metropolis_with_a_wrong_belief_is_found_out():
         assert_agrees(run, exact)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", ["tanh(2*x)", "elu"])
 def test_metropolis_on_three_atoms(spec):
     atoms, p = (-1.5, 0.5, 1.5), (0.1, 0.6, 0.3)

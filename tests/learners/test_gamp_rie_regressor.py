@@ -162,12 +162,14 @@ def test_constant_targets(solver):
     np.testing.assert_allclose(est.predict(x), 3.0, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_fewer_samples_than_coefficients_beat_the_mean():
     x, y, signal = sample(6, n=1800, d=60)  # 1891 coefficients, 1200 samples
     est = GampRieRegressor().fit(x[:1200], y[:1200])
     assert np.mean((est.predict(x[1200:]) - signal[1200:]) ** 2) < 0.6 * np.var(signal[1200:])
 
 
+@pytest.mark.slow
 def test_fewer_samples_than_features_is_survived():
     rng = np.random.default_rng(7)
     x = rng.standard_normal((60, 100))

@@ -54,12 +54,14 @@ def test_result(name):
     assert run.moving_average("excess_error", 2).shape == run.trace["excess_error"].shape
 
 
+@pytest.mark.slow
 @everyone
 def test_seed_decides(name):
     assert same(small(name, start="random"), small(name, start="random"))
     assert not same(small(name, start="random"), small(name, start="random", seed=2))
 
 
+@pytest.mark.slow
 @everyone
 def test_resume_is_exact(name, tmp_path):
     whole = small(name, start="random")
@@ -72,6 +74,7 @@ def test_resume_is_exact(name, tmp_path):
         small(name, start="random", seed=9, checkpoint=file)
 
 
+@pytest.mark.slow
 @everyone
 def test_interrupt_keeps_what_is_done(name, monkeypatch, tmp_path):
     add, n_calls = loop_module._Book.add, []
@@ -173,6 +176,7 @@ def test_inference_data_and_diagnostics():
     assert run.standard_error("excess_error") > 0
 
 
+@pytest.mark.slow
 def test_warning_out_of_equilibrium():
     """A few iterations from the teacher are no draw from the posterior, and two replicas say so."""
     inst = sample_instance(ww.Problem("relu", gamma=0.6, channel=1.0), d=20, alpha=0.5, seed=1)
@@ -180,6 +184,7 @@ def test_warning_out_of_equilibrium():
         hmc(inst, iterations=6, n_leapfrog=2, step_size=0.05, n_warmup=0, n_chains=2)
 
 
+@pytest.mark.slow
 def test_adam_keeps_the_best_network():
     run = small("adam", iterations=60, record_every=1, learning_rate=0.3, batch_size=5)
     errors = run.trace["excess_error"].to_numpy()[0]
@@ -193,6 +198,7 @@ def test_adam_keeps_the_best_network():
     assert stopped.status == "stopped early" and stopped.timings["iterations"] < 60
 
 
+@pytest.mark.slow
 def test_adam_judges_by_samples_it_does_not_train_on():
     options = {"iterations": 60, "record_every": 1, "learning_rate": 0.3, "batch_size": 5, "held_out": 0.25}
     run = small("adam", **options)
@@ -222,6 +228,7 @@ def test_adam_judges_by_samples_it_does_not_train_on():
         small("adam", held_out=1.0)
 
 
+@pytest.mark.slow
 def test_learnt_readouts_move():
     problem = ww.Problem("tanh(2*x)", readouts="gaussian", gamma=0.6)
     inst = sample_instance(problem, d=10, alpha=1.5, seed=2)

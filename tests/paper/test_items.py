@@ -126,6 +126,7 @@ def test_gaussian_weights_has_the_jump_of_tanh():
     np.testing.assert_allclose(error[: jump + 1], 0.10312, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_binary_weights_has_every_branch():
     problem = find("binary-weights").problems["sigma3"]
     rows = branch_rows("sigma3", problem, 1.59, 1.62, 4)
@@ -134,6 +135,7 @@ def test_binary_weights_has_every_branch():
     assert found.weight_overlap[0] == pytest.approx(0.939, abs=1e-3) and not found.is_equilibrium
 
 
+@pytest.mark.slow
 def test_readouts_profile_is_that_of_the_solution():
     rows = find("readouts").theory(small("readouts")).where(line="profile", alpha=2.0)
     solution = ww.solve(find("readouts").problems["relu/gaussian"], 2.0)

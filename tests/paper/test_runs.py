@@ -38,6 +38,7 @@ def test_row_and_trace_of_metropolis():
     assert back["weight_overlap"] == pytest.approx(found["weight_overlap"])
 
 
+@pytest.mark.slow
 def test_adam_shows_half_its_error():
     problem = ww.Problem("relu", channel=0.1)
     _, result, found = row("adam", problem, start="random", iterations=20)

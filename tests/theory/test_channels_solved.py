@@ -90,6 +90,7 @@ def test_large_noise_matches_gaussian_of_equal_fisher_information():
     assert off[0] < 0.05 and off[1] < 0.12 * off[0]
 
 
+@pytest.mark.slow
 def test_transition_of_noisy_sign():
     """More noise, later transition; the error is constant before it for an odd activation."""
     onsets = []

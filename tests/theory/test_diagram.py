@@ -23,6 +23,7 @@ def data():
     return ww.phase_diagram(RELU, gamma=GAMMA, alpha=ALPHA, n_workers=1)
 
 
+@pytest.mark.slow
 def test_a_cut_is_the_learning_curve(data):
     for gamma in GAMMA:
         problem = RELU.replace(gamma=gamma)
@@ -64,6 +65,7 @@ def test_workers_change_nothing(data):
     assert "transition_alpha" not in other
 
 
+@pytest.mark.slow
 def test_noise_axis_with_a_jump():
     problem = ww.Problem("sigma3", "rademacher", "homogeneous", gamma=0.5)
     data = ww.phase_diagram(problem, noise=[0.8, 1.25], alpha=[1.0, 1.6], n_workers=1)
@@ -122,6 +124,7 @@ def test_cells_at_lines_are_halved_towards_them(data):
     assert "refined_alpha" not in coarse
 
 
+@pytest.mark.slow
 def test_a_parameter_of_ones_own():
     def sparse(density):
         return ww.Problem("tanh(2*x)", ww.weights.SparseGaussian(density), gamma=0.5)
@@ -139,6 +142,7 @@ def test_a_parameter_of_ones_own():
     assert float(data.excess_error.sel(density=0.3, alpha=2.0)) == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_factorised_and_exact_answers():
     at = ww.theory.factorised_transition(RELU.replace(gamma=0.5))
     data = ww.phase_diagram(RELU, gamma=[0.5, 0.6], alpha=[1.0, 3.0], theory="factorised", n_workers=1)
@@ -190,6 +194,7 @@ def test_bad_input(options, message):
         ww.phase_diagram(RELU, **options)
 
 
+@pytest.mark.slow
 def test_figures(data, tmp_path):
     import matplotlib
 
@@ -218,6 +223,7 @@ def test_profile_of_overlaps():
     )
 
 
+@pytest.mark.slow
 def test_command_line(tmp_path, capsys):
     figure = tmp_path / "phases.png"
     options = ["diagram", "--readouts", "four-point", "--gamma", "0.4,0.9", "--workers", "1"]

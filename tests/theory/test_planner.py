@@ -37,6 +37,7 @@ def test_universal_branch_saturates():
     assert ww.solve(RELU, 1e6, "universal").excess_error == pytest.approx(g, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_targets_of_every_size_are_in_order():
     errors = [1e-4, 0.011, 0.3]
     alphas = [samples_needed(RELU, excess_error=e).alpha for e in errors]
@@ -53,6 +54,7 @@ def test_jumps():
         assert need.alpha == pytest.approx(transition.alpha, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_overlaps():
     need = samples_needed(RELU, overlap=0.6)
     s = ww.solve(RELU, need.alpha)
@@ -93,6 +95,7 @@ def test_before_specialisation_both_need_the_same():
     assert need.optimum == need.universal and "needs no more" in str(need)
 
 
+@pytest.mark.slow
 def test_factorised_theory_has_its_own_answer():
     at = ww.theory.factorised_transition(RELU)
     need = samples_needed(RELU, overlap=0.2, theory="factorised")
@@ -118,6 +121,7 @@ def test_bad_targets(options, message):
         samples_needed(RELU, **options)
 
 
+@pytest.mark.slow
 def test_command_line(capsys):
     options = ["plan", "--readouts", "four-point", "--gamma", "0.7"]
     assert main([*options, "--excess-error", "0.03", "-d", "120"]) == 0

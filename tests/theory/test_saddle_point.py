@@ -94,6 +94,7 @@ def test_published_matrix_overlaps_for_sigma3(readouts, universal, specialised):
     assert ww.solve(problem, 1.0).matrix_overlap_centred == pytest.approx(specialised, abs=5e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("activation", "noise", "readouts", "onset"),
     [
@@ -232,6 +233,7 @@ ROUTES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("problem", "alpha"), ROUTES)
 def test_families_and_profile_agree(problem, alpha, monkeypatch):
     """Two routes to one number: classes one by one, or the profile as a whole."""
@@ -278,6 +280,7 @@ def test_overlap_grows_with_the_size_of_the_readout():
     assert m2 == pytest.approx(recovered, rel=5e-3)  # the report's grid does not know the kink
 
 
+@pytest.mark.slow
 def test_two_folds_that_almost_meet():
     """Between folds at α = 8.4056 and 8.4089 all three solutions are found, beside them the only one.
 

@@ -75,6 +75,7 @@ def test_the_exact_answer_for_quadratic_activations_has_no_transition():
     assert "exact for a quadratic activation" in str(found)
 
 
+@pytest.mark.slow
 def test_odd_activation_with_two_readout_levels():
     found = ww.transitions(ODD, alpha_max=12.0)
     assert [t.kind for t in found] == ["first-order"] * 2
@@ -90,6 +91,7 @@ def test_unbounded_readouts_set_in_at_once():
     assert cut[2] == pytest.approx(0.02, abs=5e-3)  # the paper's value: a truncation of the support
 
 
+@pytest.mark.slow
 def test_bounded_continuous_readouts():
     (only,) = ww.transitions(ww.Problem("relu", readouts="uniform"), alpha_max=1.0)
     assert only.alpha == pytest.approx(ww.onset(ww.Problem("relu", readouts="uniform")))
@@ -144,6 +146,7 @@ def test_branches_go_through_folds():
         assert min(abs(s.excess_error - point.excess_error) for s in found) < 1e-8
 
 
+@pytest.mark.slow
 def test_folds_are_extrema():
     """Beyond a fold the two solutions that meet there are gone."""
     (fold,) = ww.trace_branches(SIGMA2, alpha=(0.5, 3.0))[1].folds
@@ -166,6 +169,7 @@ def test_spinodals_are_exact(problem, which):
         assert bend == pytest.approx(curvature, rel=0.05)
 
 
+@pytest.mark.slow
 def test_the_first_transition_of_narrow_networks_jumps():
     """Below a width of about 0.17 the units of large readouts jump; α at equal free entropies."""
     first = ww.transitions(FOUR.replace(gamma=0.13), 1.0)[0]
@@ -178,6 +182,7 @@ def test_the_first_transition_of_narrow_networks_jumps():
     assert one.free_entropy == pytest.approx(other.free_entropy, abs=1e-13)
 
 
+@pytest.mark.slow
 def test_two_jumps_close_to_one_another():
     """Where the first and the third stretch cross, the second lies above both."""
     readouts = ww.readouts.Discrete([12, 15, 17], [3 / 7, 1 / 7, 3 / 7], normalise=True)
@@ -222,6 +227,7 @@ def test_many_sizes_of_readouts_are_one_profile_and_the_list_says_so(monkeypatch
     assert "smaller |v| follow" in ww.transitions(ww.Problem("relu", readouts="uniform"), 1.0).note
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_weights_known_exactly_without_noise():
     """Binary weights and signs of the output: the last transition is to no error at all."""
