@@ -11,6 +11,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 __all__ = ["html", "sparkline"]
 
@@ -39,7 +40,7 @@ def html(thing: Any) -> str:
     raise TypeError(f"there is no table for {type(thing).__name__}; there are those of {', '.join(_HTML)}")
 
 
-def sparkline(x: Sequence[float], y: Sequence[float], *, width: int = 240, height: int = 54) -> str:
+def sparkline(x: ArrayLike, y: ArrayLike, *, width: int = 240, height: int = 54) -> str:
     """A sketch of y against x as SVG; gaps where y is not a number, nothing for fewer than two points."""
     xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     good = np.isfinite(xs) & np.isfinite(ys)
