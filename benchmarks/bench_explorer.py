@@ -26,15 +26,15 @@ DRAG = """async ([n, shift]) => {
   const put = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
   const times = [];
   for (let i = 0; i < n; i++) {
-    const before = window.widthwise_serial;
+    const before = window.widthwise.asked;
     const begin = performance.now();
     const drawn = new Promise((done) => {
-      const check = () => {
-        if (window.widthwise_serial > before && window.widthwise_drawn === window.widthwise_serial) {
+      const check = () => setTimeout(() => { // the page notes what it has drawn just after
+        if (window.widthwise.asked > before && window.widthwise.drawn === window.widthwise.asked) {
           figure.removeListener("plotly_afterplot", check);
           done(performance.now() - begin);
         }
-      };
+      }, 0);
       figure.on("plotly_afterplot", check);
     });
     put.call(slider, -0.6 + shift + 0.7 * i / n);

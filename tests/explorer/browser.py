@@ -105,7 +105,7 @@ def until(page, condition, timeout=LONG):
 def wait_for_curve(page, *, is_exact=False):
     """Wait until the curve of the current state is drawn."""
     page.wait_for_selector("#curve .scatterlayer .trace", state="attached", timeout=LONG)
-    until(page, "window.widthwise_drawn === window.widthwise_serial")
+    until(page, "window.widthwise.drawn === window.widthwise.asked")
     if is_exact:
         until(page, "document.getElementById('progress').textContent === ''")
 

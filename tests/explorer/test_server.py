@@ -31,7 +31,8 @@ def test_headers_forbid_everything_foreign(address):
 def test_requests_from_elsewhere_are_refused(address):
     body = json.dumps({}).encode()
     json_type = {"Content-Type": "application/json"}
-    assert fetch(address, "_dash-update-component", body, Origin="http://evil.example", **json_type)[0] == 403
+    for path in ("_dash-update-component", "live/curve", "live/point"):
+        assert fetch(address, path, body, Origin="http://evil.example", **json_type)[0] == 403
     assert fetch(address, Host="evil.example")[0] == 403
 
 
@@ -42,17 +43,21 @@ def test_a_flood_of_bad_requests_leaves_it_alive(address):
         b"[]",
         b"null",
         b"\xff" * 100,
-        b'{"output": "sketch.data"}',
+        b'{"output": "exact.data"}',
         json.dumps({"output": "nothing.data", "inputs": []}).encode(),
-        json.dumps(_call("sketch.data", {"wanted": "x"})).encode(),
-        json.dumps(_call("sketch.data", {"wanted": {"gamma": "x" * 1000, "formula": ["a"]}})).encode(),
+        json.dumps(_call("exact.data", {"settled": "x"})).encode(),
+        json.dumps(_call("exact.data", {"settled": {"gamma": "x" * 1000, "formula": ["a"]}})).encode(),
+        json.dumps({"gamma": "x" * 1000, "formula": ["a"], "activation": "own", "tab": [1]}).encode(),
+        json.dumps({"gamma": {}, "readouts": [[]], "alpha": "1e999", "reach": None}).encode(),
+        json.dumps({"activation": "own", "formula": "(" * 150 + "x" + ")" * 150, "alpha": 1}).encode(),
+        b"[" * 50_000,
         b"x" * 2_100_000,
     ]
-    for i in range(120):
-        status, _, text = fetch(
-            address, "_dash-update-component", bodies[i % len(bodies)], **{"Content-Type": "application/json"}
-        )
-        assert status >= 200 and b"Traceback" not in text
+    for path in ("_dash-update-component", "live/curve", "live/point"):
+        for body in bodies * 4:
+            status, _, text = fetch(address, path, body, **{"Content-Type": "application/json"})
+            assert status >= 200 and b"Traceback" not in text
+    assert fetch(address, "live/curve", b"{}", **{"Content-Type": "text/plain"})[0] == 415
     for path in (
         "../../etc/passwd",
         "assets/../server.py",
@@ -67,4 +72,4 @@ def test_a_flood_of_bad_requests_leaves_it_alive(address):
 
 def _call(output, values):
     inputs = [{"id": name, "property": "data", "value": value} for name, value in values.items()]
-    return {"output": output, "outputs": [], "inputs": inputs, "changedPropIds": ["wanted.data"]}
+    return {"output": output, "outputs": [], "inputs": inputs, "changedPropIds": ["settled.data"]}

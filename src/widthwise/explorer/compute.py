@@ -16,7 +16,7 @@ from typing import Any
 
 __all__ = ["Cache", "Dropped", "Task", "TookTooLong", "Workers", "process_context"]
 
-_PRELOADED = "widthwise.explorer.tasks"
+_PRELOADED = ["widthwise.explorer.drawing", "widthwise.explorer.phases", "widthwise.explorer.planning"]
 
 
 class Dropped(Exception):
@@ -196,7 +196,7 @@ def process_context() -> Any:
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([_PRELOADED])
+    context.set_forkserver_preload(_PRELOADED)
     return context
 
 

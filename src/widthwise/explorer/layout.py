@@ -11,7 +11,7 @@ from dash import dcc, html
 from ..ingredients.activations import ACTIVATIONS
 from .controls import choice, choices, graph, named, number, symbol, text
 from .quantities import QUANTITIES
-from .state import CURVE, DEFAULTS, LIMITS, N_ROWS
+from .state import BLAMED, CURVE, DEFAULTS, LIMITS, N_ROWS
 from .views import DIAGRAM_AXES, STARTS, VIEWS, views
 
 __all__ = ["GROUPS", "page"]
@@ -55,6 +55,7 @@ _CHANNELS = {
     "sign": "sign of the output",
     "own": "own channel …",
 }
+_HERMITE = "Hermite coefficients μ_l = E[σ(z) He_l(z)]: μ₁ is the linear part, μ₂ the quadratic one"
 EXAMPLES = {
     "ReLU": "?",
     "two jumps": "?activation=own&weights=rademacher&readouts=four-point&alpha=3.6",
@@ -73,19 +74,20 @@ _WELCOME = (
 
 def page(state: Mapping[str, Any], store_series: Mapping[str, str] | None = None) -> Any:
     """The whole page, with its controls set to ``state``."""
+    tab = uuid.uuid4().hex
     return html.Div(
         [
-            dcc.Store(id="tab", data=uuid.uuid4().hex),
-            dcc.Store(id="defaults", data={"all": dict(DEFAULTS), "curve": list(CURVE)}),
+            dcc.Store(id="tab", data=tab),
+            dcc.Store(
+                id="known",
+                data={"all": dict(DEFAULTS), "curve": list(CURVE), "blamed": list(BLAMED), "tab": tab},
+            ),
             dcc.Store(id="state"),
-            dcc.Store(id="wanted"),
             dcc.Store(id="settled"),
-            dcc.Store(id="sketch"),
             dcc.Store(id="exact"),
             dcc.Store(id="quiet"),
             dcc.Store(id="pinned"),
             dcc.Store(id="points"),
-            dcc.Store(id="ask-point"),
             dcc.Store(id="ask-plan"),
             dcc.Store(id="ask-data"),
             dcc.Download(id="file"),
@@ -135,7 +137,14 @@ def _problem(state: Mapping[str, Any]) -> Any:
                 state["activation"],
                 text("formula", "Formula of the activation in x", state["formula"], "such as tanh(2*x)"),
             ),
-            html.Div(id="facts", className="facts"),
+            html.Div(
+                [
+                    html.Img(id="graph", alt="graph of the activation", className="spark"),
+                    html.Span(id="hermite", title=_HERMITE),
+                ],
+                id="facts",
+                className="facts",
+            ),
             number(
                 "gamma",
                 "Width",

@@ -15,10 +15,10 @@ from ..theory.landscape import Landscape, landscape
 from ..theory.overlap_profile import overlap_profile
 from ..theory.solution import Solution
 from ..theory.solver import solutions
-from .figures import DASHES, STATES, finish
+from .figures import DASHES, STATES, look
 from .tasks import quietly, read_problem
 
-__all__ = ["PointResult", "landscape_figure", "overlap_figure", "point_view", "spectrum_figure"]
+__all__ = ["PointResult", "point_figures", "point_view", "point_words"]
 
 
 @dataclass
@@ -66,58 +66,67 @@ def state_of(solution: Solution) -> int:
     return 0 if solution.is_equilibrium else 1 if solution.is_stable else 2
 
 
-def overlap_figure(result: PointResult) -> Any:
-    """𝒬_W(v) of every solution: bars for a few readouts, lines for continuous ones."""
-    import plotly.graph_objects as go
+def point_words(result: PointResult) -> str:
+    """How many solutions there are, and which one wins."""
+    n = len(result.solutions)
+    stable = sum(s.is_stable for s in result.solutions)
+    best = next((s for s in result.solutions if s.is_equilibrium), result.solutions[0])
+    return (
+        f"α = {result.alpha:.4g}: {n} solution{'s' if n > 1 else ''}, {stable} of them stable; the "
+        f"{best.branch} one wins with excess error {best.excess_error:.4g} and matrix overlap "
+        f"{best.matrix_overlap_centred:.4g}."
+    )
 
+
+def point_figures(result: PointResult) -> dict[str, dict[str, Any]]:
+    """The three figures by the names of their places on the page, as Plotly's plain records."""
     color = activation_color(result.problem.activation.name)
-    figure = go.Figure()
+    return {
+        "overlaps": _overlaps(result, color),
+        "landscape": _landscape(result, color),
+        "spectrum": _spectrum(result, color),
+    }
+
+
+def _overlaps(result: PointResult, color: str) -> dict[str, Any]:
+    """𝒬_W(v) of every solution: bars for a few readouts, lines for continuous ones."""
+    traces: list[dict[str, Any]] = []
     named: set[int] = set()
     for s in sorted(result.solutions, key=state_of):
         state = state_of(s)
         name, is_first = f"{STATES[state]}, {s.branch}", state not in named
         named.add(state)
-        legend: dict[str, Any] = {"name": STATES[state], "legendgroup": STATES[state], "showlegend": is_first}
+        legend = {"name": STATES[state], "legendgroup": STATES[state], "showlegend": is_first}
         if result.profile is not None:
             at = next(j for j, other in enumerate(result.solutions) if other is s)
-            x, y = result.profile[0], result.profile[1][at]
             line = {"color": color, "dash": DASHES[state], "width": 2.6 - 0.5 * state}
-            figure.add_trace(go.Scatter(x=x, y=y, mode="lines", line=line, **legend))
+            traces.append(_line(result.profile[0], result.profile[1][at], line, **legend))
             continue
         size, first = np.unique(np.round(np.abs(s.readout_values), 10), return_index=True)
-        figure.add_trace(
-            go.Bar(
-                x=[f"{v:.3g}" for v in size],
-                y=s.weight_overlap[first],
+        traces.append(
+            {
+                "type": "bar",
+                "x": [f"{v:.3g}" for v in size],
+                "y": s.weight_overlap[first],
+                "marker": {"color": _faded(color, (1.0, 0.5, 0.22)[state]), "line": {"width": 0}},
+                "hovertemplate": "|v| = %{x}<br>𝒬 = %{y:.5f}<extra>" + name + "</extra>",
                 **legend,
-                marker={"color": _faded(color, (1.0, 0.5, 0.22)[state]), "line": {"width": 0}},
-                hovertemplate="|v| = %{x}<br>𝒬 = %{y:.5f}<extra>" + name + "</extra>",
-            )
+            }
         )
-    finish(figure, x="size of the readout |v|", y="overlap 𝒬(v)", is_small=True)
-    figure.update_yaxes(range=[0, 1.04])
+    layout = look(x="size of the readout |v|", y="overlap 𝒬(v)", is_small=True)
+    layout["yaxis"]["range"] = [0, 1.04]
     if result.profile is None:
-        figure.update_xaxes(type="category")
-    return figure
+        layout["xaxis"]["type"] = "category"
+    return {"data": traces, "layout": layout}
 
 
-def landscape_figure(result: PointResult) -> Any:
+def _landscape(result: PointResult, color: str) -> dict[str, Any]:
     """F(𝒬) with the solutions on it: the highest point wins."""
-    import plotly.graph_objects as go
-
-    color = activation_color(result.problem.activation.name)
-    figure = go.Figure(
-        go.Scatter(
-            x=result.landscape.overlap,
-            y=result.landscape.free_entropy,
-            mode="lines",
-            line={"color": "#8a8f98", "width": 2},
-            name="F(𝒬)",
-            showlegend=False,
-            hovertemplate="𝒬 = %{x:.4f}<br>F = %{y:.6f}<extra></extra>",
-        )
-    )
-    marks = (
+    hills = result.landscape
+    hover = "𝒬 = %{x:.4f}<br>F = %{y:.6f}<extra></extra>"
+    line = {"color": "#8a8f98", "width": 2}
+    traces = [_line(hills.overlap, hills.free_entropy, line, showlegend=False, hovertemplate=hover)]
+    marks: tuple[dict[str, Any], ...] = (
         {"symbol": "circle", "size": 12},
         {"symbol": "circle-open", "size": 11, "line": {"width": 2}},
         {"symbol": "x-thin", "size": 9, "line": {"width": 2, "color": color}},
@@ -125,60 +134,50 @@ def landscape_figure(result: PointResult) -> Any:
     for state, mark in enumerate(marks):
         own = [s for s in result.solutions if state_of(s) == state]
         if own:
-            figure.add_trace(
-                go.Scatter(
-                    x=[_overall(s) for s in own],
-                    y=[s.free_entropy for s in own],
-                    mode="markers",
-                    marker={"color": color, **mark},
-                    name=STATES[state],
-                    hovertemplate="𝒬 = %{x:.4f}<br>f = %{y:.6f}<extra>" + STATES[state] + "</extra>",
-                )
+            traces.append(
+                {
+                    "type": "scatter",
+                    "x": [_overall(s) for s in own],
+                    "y": [s.free_entropy for s in own],
+                    "mode": "markers",
+                    "marker": {"color": color, **mark},
+                    "name": STATES[state],
+                    "hovertemplate": "𝒬 = %{x:.4f}<br>f = %{y:.6f}<extra>" + STATES[state] + "</extra>",
+                }
             )
-    figure.update_yaxes(range=_visible(result))
-    return finish(figure, x="overall overlap 𝒬 = √E[v²𝒬(v)²]", y="free entropy F(𝒬)", is_small=True)
+    layout = look(x="overall overlap 𝒬 = √E[v²𝒬(v)²]", y="free entropy F(𝒬)", is_small=True)
+    layout["yaxis"]["range"] = _visible(result)
+    return {"data": traces, "layout": layout}
 
 
-def spectrum_figure(result: PointResult) -> Any:
+def _spectrum(result: PointResult, color: str) -> dict[str, Any]:
     """Density of the eigenvalues of the noisy matrix, and the shrinkage that denoises them."""
-    import plotly.graph_objects as go
+    y, density = result.eigenvalues, result.density
+    fill = "tozeroy" if np.isfinite(y).all() else "none"
+    shrunk = np.where(density > 0, result.shrinkage, np.nan)
+    dashed = {"color": "#8a8f98", "width": 2, "dash": "dash"}
+    layout = look(x=f"eigenvalue y at η = {result.snr:.4g}", y="density ρ(y)", is_small=True)
+    layout["yaxis"]["rangemode"] = "tozero"
+    layout["yaxis2"] = {
+        "overlaying": "y",
+        "side": "right",
+        "title": {"text": "estimate ξ(y)", "standoff": 4, "font": {"size": 13}},
+        "showgrid": False,
+        "zeroline": False,
+        "ticks": "outside",
+    }
+    layout["margin"] = {**layout["margin"], "r": 56}
+    return {
+        "data": [
+            _line(y, density, {"color": color, "width": 2.2}, name="density ρ(y)", fill=fill),
+            _line(y, shrunk, dashed, name="best estimate ξ(y)", yaxis="y2"),
+        ],
+        "layout": layout,
+    }
 
-    color = activation_color(result.problem.activation.name)
-    figure = go.Figure()
-    figure.add_trace(
-        go.Scatter(
-            x=result.eigenvalues,
-            y=result.density,
-            mode="lines",
-            line={"color": color, "width": 2.2},
-            fill="tozeroy" if np.isfinite(result.eigenvalues).all() else None,
-            name="density ρ(y)",
-        )
-    )
-    figure.add_trace(
-        go.Scatter(
-            x=result.eigenvalues,
-            y=np.where(result.density > 0, result.shrinkage, np.nan),
-            mode="lines",
-            line={"color": "#8a8f98", "width": 2, "dash": "dash"},
-            name="best estimate ξ(y)",
-            yaxis="y2",
-        )
-    )
-    finish(figure, x=f"eigenvalue y at η = {result.snr:.4g}", y="density ρ(y)", is_small=True)
-    figure.update_yaxes(rangemode="tozero")
-    figure.update_layout(
-        yaxis2={
-            "overlaying": "y",
-            "side": "right",
-            "title": {"text": "estimate ξ(y)", "standoff": 4, "font": {"size": 13}},
-            "showgrid": False,
-            "zeroline": False,
-            "ticks": "outside",
-        },
-        margin={"r": 56},
-    )
-    return figure
+
+def _line(x: np.ndarray, y: np.ndarray, line: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": line, **more}
 
 
 def _visible(result: PointResult) -> list[float]:

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from typing import Any
 from urllib.parse import urlsplit
 
-from . import layout, state
+from . import layout, live, state
 from .callbacks import register
 from .comparing import store_choices
 from .compute import Workers
@@ -62,6 +62,7 @@ def make_app(explorer: Explorer) -> Any:
 
     app.layout = current_page
     register(app, explorer)
+    live.register(app.server, explorer)
     harden(app, explorer.hosts)
     return app
 

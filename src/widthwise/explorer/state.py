@@ -17,6 +17,7 @@ from ..ingredients.activations import activation
 from ..problem import Problem
 
 __all__ = [
+    "BLAMED",
     "CURVE",
     "DEFAULTS",
     "LIMITS",
@@ -29,6 +30,7 @@ __all__ = [
     "problem_fields",
     "problem_of",
     "read_pins",
+    "sentence",
     "to_query",
 ]
 
@@ -72,6 +74,9 @@ DEFAULTS: dict[str, Any] = {
     "start": "random",
 }
 """Every field of the page."""
+
+BLAMED = ("activation", "weights", "readouts", "channel", "noise", "gamma", "reach", "quantity")
+"""Controls with a place for a sentence about the curve beside them."""
 
 CURVE = (*PROBLEM, "reach", "quantity", "yaxis", "xaxis", "pins")
 """Fields that change the learning curve."""
@@ -156,7 +161,7 @@ def problem_of(state: Mapping[str, Any]) -> tuple[Problem | None, dict[str, str]
         try:
             return make()
         except (ValueError, TypeError, OverflowError, ArithmeticError, MemoryError) as error:
-            errors[field] = _sentence(str(error))
+            errors[field] = sentence(str(error))
             return None
 
     chosen, law, table, label = (
@@ -176,7 +181,7 @@ def problem_of(state: Mapping[str, Any]) -> tuple[Problem | None, dict[str, str]
     try:
         return Problem(sigma, inner, outer, channel, gamma), {}
     except ValueError as error:
-        return None, {"channel" if not channel.is_additive else "activation": _sentence(str(error))}
+        return None, {"channel" if not channel.is_additive else "activation": sentence(str(error))}
 
 
 _MEANINGS = {
@@ -239,7 +244,7 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _sentence(message: str) -> str:
+def sentence(message: str) -> str:
     """The message of an error, as it stands beside a control."""
     message = message.replace(", or pass a callable", "").replace(
         "pass a Python callable instead", "shorten it"

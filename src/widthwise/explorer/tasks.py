@@ -14,8 +14,8 @@ import numpy as np
 from ..problem import Problem
 from ..theory.branches import trace_branches
 from ..theory.sketch import sketch_branches
+from ..theory.sketch_transitions import sketch_transitions
 from ..theory.solution import LearningCurve
-from ..theory.solver import learning_curve
 from ..theory.transitions import Transition, transitions
 from .quantities import allowed, values_of
 from .state import problem_of
@@ -59,7 +59,8 @@ def sketch_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> Curv
     quantity, why = _usable(quantity, problem)
     branches = quietly(sketch_branches, problem, (reach / SPAN, reach))
     values = [values_of(branch, quantity) for branch in branches]
-    return CurveResult(problem, list(branches), values, quantity, is_sketch=True, errors=why)
+    changes = quietly(sketch_transitions, branches)
+    return CurveResult(problem, list(branches), values, quantity, changes, is_sketch=True, errors=why)
 
 
 def exact_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> CurveResult | dict[str, str]:
@@ -70,23 +71,14 @@ def exact_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> Curve
     quantity, why = _usable(quantity, problem)
     changes = quietly(transitions, problem, reach)
     at = [t.alpha for t in changes if reach / SPAN < t.alpha < reach]
-    branches = _branches(problem, reach, at)
+    # Profiles of continuous readouts cost ten times as much a point, and are smooth.
+    n_points = 80 if problem.readouts.is_discrete else _N_CONTINUOUS
+    branches = list(quietly(trace_branches, problem, (reach / SPAN, reach), n_points, at=at))
     values = [values_of(branch, quantity) for branch in branches]
     note = next((p.note for branch in branches for p in branch if p.note), "") or str(
         getattr(changes, "reason", "")
     )
     return CurveResult(problem, branches, values, quantity, list(changes), note=note, errors=why)
-
-
-def _branches(problem: Problem, reach: float, at: list[float]) -> list[LearningCurve]:
-    """Every branch; for continuous readouts, whose specialised solutions form one curve, only its best ones.
-
-    Following that curve through its folds takes five times as long.
-    """
-    if problem.readouts.is_discrete:
-        return list(quietly(trace_branches, problem, (reach / SPAN, reach), at=at))
-    alphas = np.union1d(np.geomspace(reach / SPAN, reach, _N_CONTINUOUS), at)
-    return [quietly(learning_curve, problem, alphas, branch) for branch in ("universal", "specialised")]
 
 
 def _usable(quantity: str, problem: Problem) -> tuple[str, dict[str, str]]:

@@ -8,12 +8,13 @@ from typing import Any
 
 from dash import Input, Output, State, ctx, html, no_update
 
+from ..asking import ask
 from ..comparing import compare, distance, points_trace, store_points
 from ..compute import Cache
 from ..quantities import QUANTITIES
 from ..state import problem_fields
 from ..uploads import MAX_ROWS, Measured, decode, read_table
-from .asking import as_state, ask
+from ..wanted import as_state
 
 __all__ = ["register"]
 

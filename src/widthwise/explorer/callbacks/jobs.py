@@ -11,7 +11,7 @@ from dash import Input, Output, State, ctx, no_update
 from ..experiment import Experiment, experiment_figure
 from ..phases import Diagram, diagram_figure
 from ..state import bounded, problem_fields
-from .asking import as_state
+from ..wanted import as_state
 
 __all__ = ["register"]
 

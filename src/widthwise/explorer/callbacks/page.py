@@ -23,32 +23,25 @@ def register(app: Any, explorer: Any) -> None:
     for name in _SLIDERS:
         browser(
             "sync",
-            Output(name, "value"),
             Output(f"{name}-slider", "value"),
             Input(name, "value"),
-            Input(f"{name}-slider", "value"),
+            State(f"{name}-slider", "value"),
             prevent_initial_call=True,
         )
     browser(
         "gather",
         Output("state", "data"),
-        Output("wanted", "data"),
         [Input(name, "value") for name in DEFAULTS],
-        State("defaults", "data"),
+        State("known", "data"),
     )
-    browser(
-        "choose",
-        Output("curve", "figure"),
-        *[Input(name, "data") for name in ("sketch", "exact", "pinned", "points")],
-        Input("alpha", "value"),
-    )
+    for name in ("exact", "pinned", "points"):
+        browser(
+            "take",
+            Output("quiet", "data", allow_duplicate=True),
+            Input(name, "data"),
+            prevent_initial_call=True,
+        )
     browser("begin", Output("quiet", "data"), Input("tab", "data"))
-    browser(
-        "pick",
-        Output("alpha", "value", allow_duplicate=True),
-        Input("curve", "clickData"),
-        prevent_initial_call=True,
-    )
     for name, options in GROUPS.items():
         browser(
             "press",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from ..compute import Cache, Dropped, TookTooLong, Workers
+from .compute import Cache, Dropped, TookTooLong, Workers
 
-__all__ = ["as_state", "ask"]
+__all__ = ["ask"]
 
 
 def ask(
@@ -29,10 +29,3 @@ def ask(
         return {blame: f"This could not be computed: {error}"}
     cache.put(key, found)
     return found
-
-
-def as_state(data: Any) -> Mapping[str, Any]:
-    """What the browser sent, if it is a record at all."""
-    if not isinstance(data, Mapping):
-        raise ValueError("the state of the page must be a record")
-    return data
