@@ -154,7 +154,8 @@ def test_factorised_and_exact_answers():
     assert quadratic.sizes["line"] == 0
 
 
-def test_an_interrupt_keeps_what_is_done(monkeypatch):
+@pytest.fixture
+def ctrl_c_in_the_second_row(monkeypatch):
     real, calls = diagram_workers.solve_row, []
 
     def interrupted(plan, i):
@@ -164,6 +165,9 @@ def test_an_interrupt_keeps_what_is_done(monkeypatch):
         return real(plan, i)
 
     monkeypatch.setattr(diagram_workers, "solve_row", interrupted)
+
+
+def test_an_interrupt_keeps_what_is_done(ctrl_c_in_the_second_row):
     data = ww.phase_diagram(RELU, gamma=[0.4, 0.6, 0.9], alpha=[0.5, 2.0], has_lines=False, n_workers=1)
     assert data.attrs["is_complete"] == 0
     assert np.all(np.isfinite(data.excess_error.sel(gamma=0.4)))
@@ -240,18 +244,9 @@ def test_command_line(tmp_path, capsys):
         assert capsys.readouterr().err.startswith("error: ")
 
 
-def test_ctrl_c_on_the_command_line_writes_what_is_done(monkeypatch, tmp_path, capsys):
+def test_ctrl_c_on_the_command_line_writes_what_is_done(ctrl_c_in_the_second_row, tmp_path, capsys):
     import xarray
 
-    real, calls = diagram_workers.solve_row, []
-
-    def interrupted(plan, i):
-        calls.append(i)
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return real(plan, i)
-
-    monkeypatch.setattr(diagram_workers, "solve_row", interrupted)
     path = tmp_path / "cut.nc"
     options = ["diagram", "--gamma", "0.4,0.6,0.9", "--alpha", "0.5,2", "--no-lines", "--workers", "1"]
     assert main([*options, "--netcdf", str(path)]) == 130
