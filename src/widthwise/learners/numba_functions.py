@@ -3,8 +3,8 @@
 Formulas made of arithmetic, max, min, tanh and the like are compiled from their tree, node by node.
 Everything else (exp, erf, sin, a bare callable) is read from a table with steps of 1/1024 and linear
 interpolation: an error of 1e-7 σ'', the rounding of single precision, for |x| < 12 and linear beyond; a
-kink that is not a multiple of 1/1024 is rounded off there. Channels become the change of the log-likelihood
-of one sample.
+kink that is not a multiple of 1/1024 is rounded off there. Channels become the log-likelihood of one sample
+as a function of what one unit says to it.
 """
 
 from __future__ import annotations
@@ -21,20 +21,12 @@ from ..ingredients.activations import Activation
 from ..ingredients.channels import Channel, Gaussian, Nonlinear
 from ..ingredients.functions import Node
 
-__all__ = ["LabelKernel", "is_cheap", "label_kernel", "numba_activation"]
+__all__ = ["LabelKernel", "label_kernel", "numba_activation"]
 
 _OPTIONS: dict[str, Any] = {"fastmath": True, "nogil": True, "forceinline": True, "error_model": "numpy"}
 _REACH, _STEPS = 12, 1024
 _N_LABEL_STEPS = 1 << 16
 _MOST_ENTRIES, _LEAST_STEPS = 1 << 26, 1 << 10  # of a table with a row for each label: 256 MB
-
-
-def is_cheap(activation: Activation) -> bool:
-    """Whether computing σ is no dearer than reading it: polynomials and piecewise linear functions."""
-    tree = getattr(activation._function, "tree", None)
-    return tree is not None and all(
-        _is_compiled(n) and n.kind not in ("tanh", "sigmoid") for n in tree.walk()
-    )
 
 
 @lru_cache(maxsize=32)
@@ -52,13 +44,13 @@ def numba_activation(activation: Activation, dtype: str = "float32") -> Callable
 class LabelKernel:
     """How labels enter a single-flip step.
 
-    When λ changes by ``step * change``, the log-likelihood of a sample changes by ``factor(step, parameters)
-    * gain(code, state, change, step, parameters, table)``: what all samples share is multiplied once.
-    ``state`` is λ - ``shift``: λ - y for additive channels and λ otherwise; ``code`` tells the labels apart
-    in the second case.
+    The log-likelihood of a sample is ``factor(step, parameters) * term(code, others, own, step, parameters,
+    table)``, up to what does not depend on one unit's ``own`` = σ(h): what all samples share is multiplied
+    once. ``others + step * own`` is λ - ``shift``, with λ - y for additive channels and λ otherwise; ``code``
+    tells the labels apart in the second case.
     """
 
-    gain: Callable
+    term: Callable
     factor: Callable
     codes: np.ndarray
     shift: np.ndarray | float
@@ -74,13 +66,13 @@ def label_kernel(
     if isinstance(channel, Gaussian):
         parameters = np.array([1 / channel.noise], dtype=dtype)
         nothing = np.zeros((1, 1), dtype=dtype)
-        return LabelKernel(_gaussian_gain, _gaussian_factor, codes, labels, parameters, nothing)
+        return LabelKernel(_gaussian_term, _gaussian_factor, codes, labels, parameters, nothing)
     spread = float(np.max(np.abs(labels - outputs)) if channel.is_additive else np.max(np.abs(outputs)))
     reach = 8.0 * (1.0 + spread)
     shift: np.ndarray | float = labels if channel.is_additive else 0.0
-    gain, n_steps, values = _table_gain, _N_LABEL_STEPS, np.zeros(1)
+    term, n_steps, values = _table_term, _N_LABEL_STEPS, np.zeros(1)
     if isinstance(channel, Nonlinear):
-        gain, codes = _nonlinear_gain, labels.astype(dtype)
+        term, codes = _nonlinear_term, labels.astype(dtype)
     elif not channel.is_additive:
         values, where = np.unique(labels, return_inverse=True)
         codes = where.astype(np.uint8 if values.size <= 256 else np.uint32)
@@ -96,14 +88,15 @@ def label_kernel(
         rows, precision = channel.function(grid)[None], 1 / channel.noise
     else:
         rows = np.array([channel.log_likelihood(np.full_like(grid, value), grid) for value in values])
+        rows -= np.mean(channel.log_likelihood(labels, outputs))  # sums near 0 keep their digits
         precision = 0.0
     parameters = np.array([-reach, per_unit, precision], dtype=dtype)
-    return LabelKernel(gain, _table_factor, codes, shift, parameters, rows.astype(dtype))
+    return LabelKernel(term, _table_factor, codes, shift, parameters, rows.astype(dtype))
 
 
 @numba.njit(**_OPTIONS)
-def _gaussian_gain(code, residual, change, step, parameters, table):
-    return change * (residual + np.float32(0.5) * step * change)
+def _gaussian_term(code, others, own, step, parameters, table):
+    return own * (others + np.float32(0.5) * step * own)
 
 
 @numba.njit(**_OPTIONS)
@@ -112,16 +105,14 @@ def _gaussian_factor(step, parameters):
 
 
 @numba.njit(**_OPTIONS)
-def _table_gain(code, state, change, step, parameters, table):
-    row = table[code]
-    return _looked_up(row, state + step * change, parameters) - _looked_up(row, state, parameters)
+def _table_term(code, others, own, step, parameters, table):
+    return _looked_up(table[code], others + step * own, parameters)
 
 
 @numba.njit(**_OPTIONS)
-def _nonlinear_gain(label, state, change, step, parameters, table):
-    before = _looked_up(table[0], state, parameters)
-    after = _looked_up(table[0], state + step * change, parameters)
-    return parameters[2] * (after - before) * (label - (before + after) / 2)
+def _nonlinear_term(label, others, own, step, parameters, table):
+    miss = label - _looked_up(table[0], others + step * own, parameters)
+    return np.float32(0.5) * (np.float32(1) - parameters[2] * miss * miss)  # 0 on average
 
 
 @numba.njit(**_OPTIONS)
