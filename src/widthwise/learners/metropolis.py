@@ -6,9 +6,11 @@ inputs,
 .. math:: h_{i\mu} \to h_{i\mu} + \delta X_{j\mu}/\sqrt d, \qquad
           \lambda_\mu \to \lambda_\mu + v_i\,[\sigma(h') - \sigma(h)]/\sqrt k,
 
-and is decided by the change of the log-likelihood, summed in single precision by blocks. An iteration is a
-sweep of kd steps. Pre-activations and outputs are recomputed from the weights every few sweeps; what the
-running log-likelihood had then drifted from its value in double precision is recorded as ``drift``.
+and is decided by the change of the log-likelihood, summed in single precision by blocks. Steps come unit by
+unit, with the outputs held without the unit at work: a trial is one pass over the samples with one σ each, a
+move a shorter one. An iteration is a sweep of kd steps. Pre-activations and outputs are recomputed from the
+weights every few sweeps; what the running log-likelihood had then drifted from its value in double precision
+is recorded as ``drift``.
 
 Laws without atoms only, such as sparse Gaussian ones, propose a fresh draw from the prior.
 """
@@ -35,7 +37,7 @@ _REFRESH = 20  # sweeps between two computations from scratch, which cost about 
 
 _AT_A_TIME = 4_000_000_000  # samples visited between two looks at the keyboard: about a second
 _WORTH_A_THREAD = 500_000  # samples visited in a sweep, 100 microseconds
-_CACHE = 1_300_000  # bytes of a core's own cache that rows may take
+_CACHE = 1_500_000  # bytes of rows at work together: about a core's own cache
 _MIN_WIDTH = 4  # rows of a strip of inputs; with fewer, changing the unit costs more than reading the inputs
 
 
@@ -82,23 +84,23 @@ class MetropolisChain:
         self.instance, self.settings, weights = instance, settings, start.weights
         self.betas = 1 / np.asarray(settings["temperatures"])
         self.n_chains, n_temperatures = len(weights), self.betas.size
-        size = np.dtype(instance.dtype).itemsize
-        n_bytes = size * instance.n * (instance.k + 2) * self.n_chains * n_temperatures
-        require_memory(n_bytes, f"the pre-activations of {self.n_chains * n_temperatures} replicas")
+        n_replicas, size = self.n_chains * n_temperatures, np.dtype(instance.dtype).itemsize
+        n_rows = instance.d + (instance.k + 2) * n_replicas
+        require_memory(size * n_rows * instance.n, f"the pre-activations of {n_replicas} replicas")
         labels, outputs = instance.labels, instance.outputs(weights[0])
         kernel = label_kernel(instance.problem.channel, labels, outputs, instance.dtype)
         activation = numba_activation(instance.problem.activation, instance.dtype)
         sweep = build_sweep(activation, kernel.term, kernel.factor)
-        seeds = np.random.SeedSequence([start.seed, instance.seed, 1]).spawn(
-            self.n_chains * n_temperatures + 1
-        )
+        inputs = aligned_rows(instance.d, instance.n, instance.dtype)
+        inputs[:, : instance.n] = instance.inputs
+        seeds = np.random.SeedSequence([start.seed, instance.seed, 1]).spawn(n_replicas + 1)
         self.replicas = [
-            _Replica(instance, w, kernel, sweep, np.random.default_rng(seed), settings["scan"])
+            _Replica(instance, inputs, w, kernel, sweep, np.random.default_rng(seed), settings["scan"])
             for w, seed in zip(np.repeat(weights, n_temperatures, axis=0), seeds[1:], strict=True)
         ]
         self.rng = np.random.default_rng(seeds[0])
         # Replica at each temperature, for each chain: exchanges permute this, and move no weights.
-        self.order = np.arange(self.n_chains * n_temperatures).reshape(self.n_chains, n_temperatures)
+        self.order = np.arange(n_replicas).reshape(self.n_chains, n_temperatures)
         self.pool = ThreadPoolExecutor(min(len(self.replicas), os.cpu_count() or 1))
 
     @property
@@ -167,14 +169,16 @@ class MetropolisChain:
 class _Replica:
     """One set of weights with its pre-activations and outputs, kept up to date step by step."""
 
-    def __init__(self, instance, weights, kernel, sweep, rng, scan) -> None:
-        self.instance, self.kernel, self.sweep, self.rng, self.scan = instance, kernel, sweep, rng, scan
+    def __init__(self, instance, inputs, weights, kernel, sweep, rng, scan) -> None:
+        self.instance, self.inputs = instance, inputs
+        self.kernel, self.sweep, self.rng, self.scan = kernel, sweep, rng, scan
         self.atoms, self.log_prior = _atoms(instance.problem.weights)
         self.weights = np.ascontiguousarray(weights)
         real = np.dtype(instance.dtype).type
         self.steps = (instance.readouts / math.sqrt(instance.k)).astype(real)
         self.scale = real(1 / math.sqrt(instance.d))
-        self.hidden = np.empty((instance.k, instance.n), dtype=real)
+        self.hidden = aligned_rows(instance.k, instance.n, real)
+        self.outputs = aligned_rows(1, instance.n, real)[0, : instance.n]
         self.index = np.zeros((1, 1), dtype=np.int64)
         self.log_likelihood = math.nan
         self.refresh()
@@ -184,10 +188,11 @@ class _Replica:
         instance = self.instance
         if self.atoms.size:
             self.index = _nearest_atom(self.atoms, self.weights)
-        np.matmul(self.weights.astype(self.hidden.dtype) * self.scale, instance.inputs, out=self.hidden)
+        weights = self.weights.astype(self.hidden.dtype) * self.scale
+        np.matmul(weights, instance.inputs, out=self.hidden[:, : instance.n])
         outputs = instance.outputs(self.weights)
         exact = float(np.sum(instance.problem.channel.log_likelihood(instance.labels, outputs)))
-        self.outputs = (outputs - self.kernel.shift).astype(self.hidden.dtype)
+        self.outputs[:] = outputs - self.kernel.shift
         drift = abs(self.log_likelihood - exact) if math.isfinite(self.log_likelihood) else 0.0
         self.log_likelihood = exact
         return drift
@@ -210,7 +215,7 @@ class _Replica:
                 self.index,
                 self.hidden,
                 self.outputs,
-                self.instance.inputs,
+                self.inputs,
                 self.kernel.codes,
                 self.kernel.parameters,
                 self.kernel.table,
@@ -241,8 +246,18 @@ class _Replica:
             i, j = self.rng.integers(0, k, k * d), self.rng.integers(0, d, k * d)
             units, columns = self.rng.permutation(k), self.rng.permutation(d)
         width = _CACHE // (self.hidden.itemsize * self.instance.n) - 2  # beside a unit's row and the outputs
-        strip = j // width if width >= _MIN_WIDTH else np.zeros_like(j)
-        return (units[i] * d + columns[j])[np.lexsort((i, strip))]
+        strip = j // (width if width >= _MIN_WIDTH else d)
+        order = (strip * k + i).astype(np.min_scalar_type(k * d))  # short keys are sorted in linear time
+        return (units[i] * d + columns[j])[np.argsort(order, kind="stable")]
+
+
+def aligned_rows(n_rows: int, n: int, dtype: Any) -> np.ndarray:
+    """Rows of at least n zeros, each beginning at a multiple of 64 bytes (a step is 3 % quicker)."""
+    per_line = 64 // np.dtype(dtype).itemsize
+    width = per_line * math.ceil(n / per_line)
+    room = np.zeros(n_rows * width + per_line, dtype)
+    first = -room.ctypes.data % 64 // room.itemsize
+    return room[first : first + n_rows * width].reshape(n_rows, width)
 
 
 def _atoms(law: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -100,16 +100,16 @@ def build_sweep(activation: Callable, term: Callable, factor: Callable) -> Calla
         thresholds,
         beta,
     ):
-        d = weights.shape[1]
+        d, n = weights.shape[1], outputs.size
         n_accepted, gained = 0, 0.0
         unit, current, nothing = -1, 0.0, steps.dtype.type(0)
         for t in range(sites.size):
             i, j = sites[t] // d, sites[t] % d
-            h, x, step = hidden[i], inputs[j], steps[i]
+            h, x, step = hidden[i, :n], inputs[j, :n], steps[i]
             if i != unit:
                 last = max(unit, 0)
                 last_step = steps[last] if unit >= 0 else nothing
-                current = exchange(hidden[last], outputs, h, codes, last_step, step, parameters, table)
+                current = exchange(hidden[last, :n], outputs, h, codes, last_step, step, parameters, table)
                 unit = i
             prior, now = 0.0, 0
             if atoms.size > 0:
@@ -129,7 +129,7 @@ def build_sweep(activation: Callable, term: Callable, factor: Callable) -> Calla
                 gained += proposed - current
                 current = proposed
         if unit >= 0:
-            put_back(outputs, hidden[unit], steps[unit])
+            put_back(outputs, hidden[unit, :n], steps[unit])
         return n_accepted, gained
 
     return sweep
