@@ -110,6 +110,28 @@ def wait_for_curve(page, *, is_exact=False):
         until(page, "document.getElementById('progress').textContent === ''")
 
 
+def traces(page, name="curve"):
+    """The lines of a figure as the browser has them."""
+    return page.evaluate(
+        f"document.querySelector('#{name} .js-plotly-plot')._fullData"
+        ".map(t => ({name: t.name, x: Array.from(t.x || []), y: Array.from(t.y || [])}))"
+    )
+
+
+def type_into(page, name, text):
+    """Replace what a field holds, as a person would."""
+    page.locator(f"#{name}").fill(text)
+
+
+def choose(page, name, value):
+    """Pick an entry of a list."""
+    page.select_option(f"#{name}-list", value)
+
+
+def look(page, view):
+    page.click(f"#view-is-{view}")
+
+
 def main() -> int:
     path = install()
     if path is not None:

@@ -6,6 +6,8 @@ import browser as browsers
 import pytest
 from browser import opened
 
+import widthwise as ww
+
 
 def pytest_collection_modifyitems(items):
     # A server and a browser are shared by the whole folder: one worker process runs all of it.
@@ -15,12 +17,21 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def address():
+def store(tmp_path_factory):
+    """Results of a small sweep."""
+    folder = tmp_path_factory.mktemp("sweep") / "store"
+    sweep = ww.Sweep(ww.Problem(gamma=0.5), learners=["gamp_rie"], d=[12], alpha=[0.5, 1.0], seeds=[0, 1])
+    sweep.run(folder, n_workers=1, progress=False)
+    return ww.open_store(folder)
+
+
+@pytest.fixture(scope="session")
+def address(store):
     """Address of a running explorer."""
     pytest.importorskip("dash")
     from widthwise.explorer.serve import Running
 
-    with Running() as running:
+    with Running(store=store) as running:
         yield running.address
 
 

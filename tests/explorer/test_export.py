@@ -17,7 +17,7 @@ from widthwise.explorer.export import command_line, curve_csv, curve_json, pytho
 from widthwise.explorer.state import DEFAULTS, problem_fields
 from widthwise.explorer.tasks import exact_curve, sketch_curve
 
-TABLE = {"readouts": "own", "channel": "laplace", "weights": "rademacher", "gamma": 0.3}
+TABLE = {"readouts": "own", "v2": None, "p2": None, "p1": 0.7, "label": "laplace:0.2", "gamma": 0.3}
 
 
 @pytest.mark.slow
@@ -71,11 +71,7 @@ def test_interactive_figure_shows_all_order_parameters():
         curve.interactive("happiness")
 
 
-@pytest.mark.slow
-def test_series_of_a_store(tmp_path):
-    sweep = ww.Sweep(ww.Problem(gamma=0.5), learners=["gamp_rie"], d=[12], alpha=[0.5, 1.0], seeds=[0, 1])
-    sweep.run(tmp_path / "store", n_workers=1, progress=False)
-    store = ww.open_store(tmp_path / "store")
+def test_series_of_a_store(store):
     (choice,) = store_choices(store)
     points = store_points(store, choice, "excess_error")
     assert [p.alpha for p in points] == [0.5, 1.0]
@@ -88,6 +84,16 @@ def test_command_refuses_what_it_cannot_use(tmp_path, capsys):
     assert run(["explore", "--port", "70000"]) == 2
     assert run(["explore", "--store", str(tmp_path / "none"), "--no-browser"]) == 2
     assert "there is no store" in capsys.readouterr().err
+
+
+def test_a_port_in_use_is_one_sentence(capsys):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert run(["explore", "--port", str(port), "--no-browser"]) == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1 and f"--port {port} at 127.0.0.1 cannot be used: Address" in message
 
 
 def test_command_serves_until_interrupted():

@@ -21,6 +21,16 @@ def test_address_and_back():
     assert to_query(DEFAULTS) == ""
 
 
+def test_every_field_is_in_the_address():
+    state = {
+        name: f"other {name}" if isinstance(value, str) else 0.731 + i
+        for i, (name, value) in enumerate(DEFAULTS.items())
+    }
+    state["pins"] = '[{"gamma":0.3},{"activation":"own","formula":"x^2 + sin(x)"}]'
+    assert all(state[name] != DEFAULTS[name] for name in DEFAULTS)
+    assert from_query(to_query(state)) == state
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=120))
 def test_any_address_gives_a_state(text):

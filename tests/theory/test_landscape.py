@@ -1,11 +1,14 @@
 """The landscape of the free entropy: its stationary points are the solutions."""
 
+import itertools
+
 import numpy as np
 import pytest
 from potential import rs_potential
 
 import widthwise as ww
 from widthwise.theory.landscape import landscape
+from widthwise.theory.landscape_division import best_divisions
 
 THREE = ww.Problem("sigma3", "rademacher", channel=1.25, gamma=0.5)  # three solutions at α = 1.6
 TWO = ww.Problem("tanh(2*x)", "rademacher", "four-point", channel=0.1, gamma=0.3)
@@ -66,6 +69,39 @@ def test_it_is_the_potential_of_the_paper():
         gap += float(problem.activation.tail_kernel(1.0) - problem.activation.tail_kernel(overlap))
         q2_hat = 1.7 * problem.hermite[2] ** 2 / (0.2 + gap)
     assert f == pytest.approx(rs_potential(problem, 1.7, q2, q2_hat, *both), abs=2e-6)
+
+
+def test_best_divisions_are_those_of_an_enumeration():
+    rng = np.random.default_rng(5)
+    squares = np.sort(np.append(rng.uniform(size=6), [0.0, 1.0]))
+    powers = np.array([0.5, 0.2, 0.3])
+    gains = rng.normal(size=(2, 3, 8))
+    every = np.array(list(itertools.product(range(8), repeat=3)))
+    cells = np.rint(400 * powers * squares[every]).sum(axis=1)
+    wanted = set()
+    for own in gains:
+        total = own[np.arange(3), every].sum(axis=1)
+        for cell in np.unique(cells):
+            here = np.nonzero(cells == cell)[0]
+            wanted.add(tuple(every[here[np.argmax(total[here])]].tolist()))
+    assert {tuple(row) for row in best_divisions(gains, squares, powers).tolist()} == wanted
+
+
+@pytest.mark.parametrize(
+    ("activation", "weights", "alpha"), [("relu", "gaussian", 1.3), ("tanh(2*x)", "rademacher", 2.5)]
+)
+def test_several_readouts_are_divided_without_gaps(activation, weights, alpha):
+    law = ww.readouts.Discrete([-1.5, 0.3, 0.6, 1.0, 1.3], [0.2] * 5, normalise=True)
+    problem = ww.Problem(activation, weights, law, channel=0.1, gamma=0.5)
+    found = landscape(problem, alpha)
+    assert np.diff(found.overlap).max() < 0.05 and found.overlap[0] == 0
+    for s in ww.solutions(problem, alpha):
+        near = np.interp(overall(s), found.overlap, found.free_entropy)
+        # Choices of 0.007 in each overlap, and lines between points, cost a few 1e-5.
+        if s.is_stable:
+            assert near == pytest.approx(s.free_entropy, abs=5e-5)
+        assert near > s.free_entropy - 5e-5  # others may gain by an exchange between readouts
+    assert found.free_entropy.max() == pytest.approx(ww.solve(problem, alpha).free_entropy, abs=5e-5)
 
 
 def test_bad_alpha_is_refused():

@@ -59,7 +59,8 @@ def explore(
     try:
         serve(host, port, store=opened, has_browser=not no_browser, announce=talk)
     except OSError as error:
-        raise BadInput(f"--port {port} at {host} cannot be used: {error.strerror or error}") from None
+        reason = (error.strerror or str(error)).partition(" (")[0]
+        raise BadInput(f"--port {port} at {host} cannot be used: {reason}; choose another") from None
 
 
 def _opened(folder: str | None) -> Any:

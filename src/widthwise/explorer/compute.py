@@ -140,7 +140,8 @@ class _Hand(threading.Thread):
         self._is_ready = False
 
     def run(self) -> None:
-        self._begin()
+        with contextlib.suppress(OSError):  # tried again, and told about, with the first task
+            self._begin()
         while (task := self._workers._take(self)) is not None:
             try:
                 self._make(task)

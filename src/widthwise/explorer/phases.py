@@ -14,6 +14,7 @@ from ..theory.stretches import learnt_classes
 from ..theory.transitions import Transition, transitions
 from .compute import Task, Workers
 from .figures import ALPHA_LABEL, finish
+from .phase_lines import join_lines
 from .tasks import quietly, read_problem
 
 __all__ = ["AXES", "Column", "Diagram", "diagram_column", "diagram_figure"]
@@ -158,28 +159,21 @@ def _least(error: np.ndarray) -> float:
 
 
 def _add_lines(figure: Any, columns: list[Column]) -> None:
-    """One line for each |readout| and kind of transition."""
+    """White strokes along the transitions: solid where the optimum jumps."""
     import plotly.graph_objects as go
 
-    found: dict[tuple[int, str], list[tuple[float, float]]] = {}
-    for column in columns:
-        seen: dict[str, int] = {}
-        for change in column.lines:
-            if change.alpha > 0:
-                order = seen.get(change.kind, 0)
-                seen[change.kind] = order + 1
-                found.setdefault((order, change.kind), []).append((column.value, change.alpha))
-    for (_, kind), points in sorted(found.items()):
-        x, y = zip(*points, strict=True)
-        line = {"color": "#ffffff", "width": 2.5, "dash": "solid" if kind == "first-order" else "dot"}
+    for stroke in join_lines([(column.value, column.lines) for column in columns]):
+        x, y = zip(*stroke.points, strict=True)
+        dash = "solid" if stroke.kind == "first-order" else "dot"
+        who = f"|v| = {stroke.readout:.3g}, " if np.isfinite(stroke.readout) else ""
         figure.add_trace(
             go.Scatter(
                 x=x,
                 y=y,
-                mode="lines+markers",
-                marker={"size": 4},
-                line=line,
+                mode="lines" if len(x) > 1 else "markers",
+                marker={"size": 5, "color": "#ffffff"},
+                line={"color": "#ffffff", "width": 2.5, "dash": dash},
                 showlegend=False,
-                hovertemplate="%{x:.3g}, α = %{y:.5g}<extra>" + kind + "</extra>",
+                hovertemplate="%{x:.3g}, α = %{y:.5g}<extra>" + who + stroke.kind + "</extra>",
             )
         )

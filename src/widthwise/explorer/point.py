@@ -21,6 +21,10 @@ from .tasks import quietly, read_problem
 __all__ = ["PointResult", "point_figures", "point_view", "point_words"]
 
 
+_GAP = 0.05
+"""Neighbouring overlaps of a landscape that lie further apart have a jump of some units between them."""
+
+
 @dataclass
 class PointResult:
     """Everything that the page shows about one α."""
@@ -71,10 +75,12 @@ def point_words(result: PointResult) -> str:
     n = len(result.solutions)
     stable = sum(s.is_stable for s in result.solutions)
     best = next((s for s in result.solutions if s.is_equilibrium), result.solutions[0])
+    gaps = np.isnan(_interrupted(result.landscape)[0]).any()
+    why = " Where F(𝒬) is interrupted units jump: no best profile has that overall overlap." if gaps else ""
     return (
         f"α = {result.alpha:.4g}: {n} solution{'s' if n > 1 else ''}, {stable} of them stable; the "
         f"{best.branch} one wins with excess error {best.excess_error:.4g} and matrix overlap "
-        f"{best.matrix_overlap_centred:.4g}."
+        f"{best.matrix_overlap_centred:.4g}.{why}"
     )
 
 
@@ -122,10 +128,10 @@ def _overlaps(result: PointResult, color: str) -> dict[str, Any]:
 
 def _landscape(result: PointResult, color: str) -> dict[str, Any]:
     """F(𝒬) with the solutions on it: the highest point wins."""
-    hills = result.landscape
+    x, y = _interrupted(result.landscape)
     hover = "𝒬 = %{x:.4f}<br>F = %{y:.6f}<extra></extra>"
     line = {"color": "#8a8f98", "width": 2}
-    traces = [_line(hills.overlap, hills.free_entropy, line, showlegend=False, hovertemplate=hover)]
+    traces = [_line(x, y, line, showlegend=False, hovertemplate=hover)]
     marks: tuple[dict[str, Any], ...] = (
         {"symbol": "circle", "size": 12},
         {"symbol": "circle-open", "size": 11, "line": {"width": 2}},
@@ -161,12 +167,14 @@ def _spectrum(result: PointResult, color: str) -> dict[str, Any]:
     layout["yaxis2"] = {
         "overlaying": "y",
         "side": "right",
-        "title": {"text": "estimate ξ(y)", "standoff": 4, "font": {"size": 13}},
+        "title": {"text": "estimate ξ(y)", "standoff": 8, "font": {"size": 13}},
+        "tickmode": "auto",  # not those of the axis on the left, whose places are no round numbers here
+        "nticks": 5,
         "showgrid": False,
         "zeroline": False,
         "ticks": "outside",
     }
-    layout["margin"] = {**layout["margin"], "r": 56}
+    layout["margin"] = {**layout["margin"], "r": 64}
     return {
         "data": [
             _line(y, density, {"color": color, "width": 2.2}, name="density ρ(y)", fill=fill),
@@ -178,6 +186,15 @@ def _spectrum(result: PointResult, color: str) -> dict[str, Any]:
 
 def _line(x: np.ndarray, y: np.ndarray, line: dict[str, Any], **more: Any) -> dict[str, Any]:
     return {"type": "scatter", "mode": "lines", "x": x, "y": y, "line": line, **more}
+
+
+def _interrupted(hills: Landscape) -> tuple[np.ndarray, np.ndarray]:
+    """𝒬 and F, with a gap wherever the profiles behind them jump."""
+    x, y = hills.overlap, hills.free_entropy
+    if hills.profile is None:
+        gaps = np.nonzero(np.diff(x) > _GAP)[0] + 1
+        x, y = np.insert(x, gaps, np.nan), np.insert(y, gaps, np.nan)
+    return x, y
 
 
 def _visible(result: PointResult) -> list[float]:

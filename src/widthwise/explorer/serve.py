@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 import threading
 import webbrowser
 from collections.abc import Callable
@@ -21,14 +22,15 @@ class Running:
         from werkzeug.serving import make_server
 
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
-        self.explorer = Explorer(store, HOME if host in (*HOME, "::1") else ())
-        try:
-            self._server: Any = make_server(host, port, self.explorer.app.server, threaded=True)
-        except BaseException:
-            self.explorer.close()
-            raise
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        # Before any process is started; and werkzeug itself would end Python where a port is taken.
+        with socket.create_server((host, port), family=family) as listener:
+            self.explorer = Explorer(store, HOME if host in (*HOME, "::1") else ())
+            place = {"threaded": True, "fd": listener.fileno()}
+            self._server: Any = make_server(host, port, self.explorer.app.server, **place)
+            port = listener.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
-        self.address = f"http://{shown}:{self._server.server_port}/"
+        self.address = f"http://{shown}:{port}/"
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     def __enter__(self) -> Running:

@@ -5,8 +5,9 @@ r"""The free entropy as a landscape over one overlap, at fixed α: why a branch 
 
 so that its stationary points are the solutions of the saddle-point equations (those that no exchange of
 overlap between readouts improves), its maximum is the equilibrium, and 𝒬 = 0 is the universal branch.  One
-|readout| leaves nothing to maximise; two are scanned; for more, profiles that obey x = v²(A'𝒬 + B g'(𝒬)) with
-a free multiplier A' are the maximisers, and 𝒬 that no such profile has (where units jump) are left out.
+|readout| leaves nothing to maximise; two are scanned; a few are divided by dynamic programming
+(:mod:`landscape_division`).  For continuous laws profiles that obey x = v²(A'𝒬 + B g'(𝒬)) with a free
+multiplier A' are the maximisers, and 𝒬 that no such profile has (where units jump) are left out.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import numpy as np
 
 from .._shown import Plotted
 from ..problem import Problem
-from .made_once import profile_of, readout_classes
+from .landscape_division import best_divisions
+from .made_once import FEW_CLASSES, profile_of, readout_classes
 from .roots import decreasing_root
 from .saddle import Setting
 from .sketch import interpolated_setting
@@ -28,6 +30,7 @@ __all__ = ["Landscape", "landscape"]
 
 _LOG_COUPLING = (-46.0, 46.0)
 _N_SHARES = 81
+_N_STRENGTHS, _N_CHOICES = 10, 241
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,39 @@ def landscape(problem: Problem, alpha: float, n_points: int = 121) -> Landscape:
         cusp = np.sqrt(classes[1][0]) * np.concatenate([1 - aside, [1.0], 1 + aside])
         overlap = np.union1d(overlap, cusp[cusp < overlap[-1]])
         return _scanned(setting, at, overlap, *classes)
+    if classes is not None and classes[0].size <= FEW_CLASSES:
+        return _divided(setting, at, overlap, *classes)
     return _profiles(setting, at, n_points)
+
+
+def _divided(
+    setting: Setting, alpha: float, overlap: np.ndarray, values2: np.ndarray, powers: np.ndarray
+) -> Landscape:
+    """Several classes: the best of the divisions that some strength of the data prefers."""
+    choices = np.sin(0.5 * np.pi * np.linspace(0, 1, _N_CHOICES)) * (1 - 1e-6)
+    choices = np.union1d(choices, 1 - np.geomspace(1e-6, 0.01, 16))
+    units = evaluate_units(setting.problem.activation, setting.problem.weights, _conjugate(setting, choices))
+    gap = setting.output_gap(
+        np.linspace(1, 0, _N_STRENGTHS), np.linspace(setting.kernel_total, 0, _N_STRENGTHS)
+    )
+    strength = setting.problem.channel.free_entropy_slope(gap, setting.power)
+    cost = (setting.gamma / alpha) * np.multiply.outer(powers / values2, units.entropy)
+    gains = cost - strength[:, None, None] * np.multiply.outer(powers, units.kernel_gap)
+    picks = best_divisions(gains, choices**2, powers)
+    each = choices[picks]
+    whole = np.sqrt(each**2 @ powers)
+    kernel_gap, entropy = units.kernel_gap[picks] @ powers, units.entropy[picks] @ (powers / values2)
+    f = _potential(setting, alpha, _tilt(setting, whole), kernel_gap, entropy)
+    keep = _upper(whole, f, np.append(overlap, 1.0))
+    return Landscape(whole[keep], f[keep], each[keep])
+
+
+def _upper(x: np.ndarray, y: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Indices of the highest point between each two edges, in order."""
+    cell = np.searchsorted(edges, x, side="left")  # 0 is a cell of its own
+    order = np.lexsort((-y, cell))
+    first = order[np.concatenate([[True], np.diff(cell[order]) > 0])]
+    return first[np.argsort(x[first])]
 
 
 def _scanned(

@@ -72,6 +72,8 @@
         if (isShown) window.dispatchEvent(new Event("resize")); // figures learn their size
       }
     }
+    const file = document.querySelector("#upload input[type=file]"); // Dash gives it no name
+    if (file) file.setAttribute("aria-label", "table of measurements, a CSV file");
     for (const [id, isShown] of Object.entries(places)) {
       const element = document.getElementById(id);
       if (element) element.hidden = !isShown;

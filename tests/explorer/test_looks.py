@@ -1,0 +1,86 @@
+"""How the page looks: every view in light and dark, on a phone and on a projector, checked by axe."""
+
+import os
+from pathlib import Path
+
+import pytest
+from browser import look as turn_to
+from browser import opened, until, wait_for_curve
+
+pytestmark = pytest.mark.slow
+
+TWO_JUMPS = "?activation=own&weights=rademacher&readouts=four-point&alpha=3.6&size=16"
+IMAGES = Path(os.environ.get("WIDTHWISE_SCREENSHOTS", ""))
+"""Screenshots are kept in this folder, when it is given: ``docs/images`` for those of the documentation."""
+
+TABLE = {
+    "name": "mine.csv",
+    "mimeType": "text/csv",
+    "buffer": b"alpha,error,std\n0.5,0.16,0.01\n3.9,0.04,0.01\n",
+}
+
+
+def show(page, view):
+    """Turn to a view and wait until it is filled."""
+    turn_to(page, view)
+    if view == "point":
+        until(page, "document.querySelectorAll('#landscape .scatterlayer .trace').length >= 4")
+    elif view == "diagram":
+        page.click("#diagram-start")
+        until(page, "document.querySelector('#diagram .heatmaplayer image, #diagram .hm')")
+        page.click("#diagram-stop")
+        until(page, "document.getElementById('diagram-progress').textContent.includes('Stopped')")
+    elif view == "plan":
+        until(page, "document.querySelector('#plan-answer table')")
+    elif view == "data":
+        page.set_input_files("#upload input[type=file]", files=[TABLE])
+        until(page, "document.querySelectorAll('#deviations tbody tr').length === 2")
+    elif view == "run":
+        page.click("#run-start")
+        until(page, "document.getElementById('run-progress').textContent.includes('Done')")
+    else:
+        until(page, "document.getElementById('python').textContent.includes('ww.Problem')")
+
+
+def check(page, what):
+    """No serious finding of axe, and nothing that sticks out of the window."""
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    found = axe.Axe().run(page).response["violations"]
+    serious = [
+        (v["id"], v["help"], [n["html"][:160] for n in v["nodes"]][:4])
+        for v in found
+        if v["impact"] in ("serious", "critical")
+    ]
+    assert not serious, (what, serious)
+    until(page, "document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def picture(page, name):
+    """Keep a screenshot, when asked to."""
+    if IMAGES.name:
+        if page.is_visible("#understood"):
+            page.click("#understood")
+        page.mouse.move(5, 5)
+        page.wait_for_timeout(800)
+        page.screenshot(path=IMAGES / f"explorer-{name}.png", full_page=True)
+
+
+VIEWS = ("point", "diagram", "plan", "data", "run", "code")
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "scheme", "views"),
+    [
+        ("light", (1280, 900), "light", VIEWS),
+        ("dark", (1280, 900), "dark", VIEWS),
+        ("phone", (390, 844), "light", ("point", "plan", "run")),
+        ("projector", (1920, 1080), "dark", ("point",)),
+    ],
+)
+def test_every_view(chromium, address, name, size, scheme, views):
+    with opened(chromium, address, TWO_JUMPS, size=size, scheme=scheme) as page:
+        wait_for_curve(page, is_exact=True)
+        for view in views:
+            show(page, view)
+            check(page, (name, view))
+            picture(page, name if view == "point" else f"{name}-{view}")
