@@ -26,6 +26,7 @@ def test_every_field_is_in_the_address():
         name: f"other {name}" if isinstance(value, str) else 0.731 + i
         for i, (name, value) in enumerate(DEFAULTS.items())
     }
+    state |= {"v1": None, "p1": None}  # a row that was cleared
     state["pins"] = '[{"gamma":0.3},{"activation":"own","formula":"x^2 + sin(x)"}]'
     assert all(state[name] != DEFAULTS[name] for name in DEFAULTS)
     assert from_query(to_query(state)) == state

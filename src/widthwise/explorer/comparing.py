@@ -42,6 +42,7 @@ def points_trace(points: Sequence[Measured], name: str = "data") -> dict[str, An
         "x": [p.alpha for p in points],
         "y": [p.value for p in points],
         "name": name,
+        "legendrank": 3000,
         "marker": {"color": COLOR, "size": 9, "line": {"color": "#ffffff", "width": 1}},
         "hovertemplate": "α = %{x:.4g}<br>measured %{y:.5g}<extra>" + name + "</extra>",
     }

@@ -26,8 +26,8 @@ class Running:
         # Before any process is started; and werkzeug itself would end Python where a port is taken.
         with socket.create_server((host, port), family=family) as listener:
             self.explorer = Explorer(store, HOME if host in (*HOME, "::1") else ())
-            place = {"threaded": True, "fd": listener.fileno()}
-            self._server: Any = make_server(host, port, self.explorer.app.server, **place)
+            flask = self.explorer.app.server
+            self._server: Any = make_server(host, port, flask, threaded=True, fd=listener.fileno())
             port = listener.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
         self.address = f"http://{shown}:{port}/"

@@ -100,26 +100,30 @@ def from_query(query: str) -> dict[str, Any]:
     state = dict(DEFAULTS)
     if len(query) > MAX_QUERY:
         return state
-    for name, text in parse_qsl(query.lstrip("?"), max_num_fields=100):
+    for name, text in parse_qsl(query.lstrip("?"), keep_blank_values=True, max_num_fields=100):
         if name not in DEFAULTS:
             continue
-        if name in _NUMBERS:
+        if name in _TABLE and not text:
+            state[name] = None  # a cell that was cleared
+        elif name in _NUMBERS:
             value = _number(text)
             state[name] = value if value is not None else state[name]
         elif name == "pins":
             state[name] = json.dumps(read_pins(text), separators=(",", ":")) if read_pins(text) else ""
-        elif len(text) <= MAX_TEXT:
+        elif text and len(text) <= MAX_TEXT:
             state[name] = text
     return state
 
 
 def to_query(state: Mapping[str, Any]) -> str:
     """The query that :func:`from_query` reads back."""
-    pairs = [
-        (name, f"{state[name]:.12g}" if isinstance(state[name], float) else state[name])
-        for name, default in DEFAULTS.items()
-        if state.get(name, default) not in (default, None)
-    ]
+    pairs = []
+    for name, default in DEFAULTS.items():
+        value = state.get(name, default)
+        if value != default and (value is not None or name in _TABLE):
+            pairs.append(
+                (name, f"{value:.12g}" if isinstance(value, float) else "" if value is None else value)
+            )
     return f"?{urlencode(pairs)}" if pairs else ""
 
 

@@ -62,6 +62,11 @@
       const line = { color: "#9b59b6", width: 1.4, dash: "dot" };
       const mark = { type: "line", x0: alpha, x1: alpha, y0: 0, y1: 1, yref: "paper", line: line };
       layout.shapes = (layout.shapes || []).concat([mark]);
+      const x = layout.xaxis.type === "log" ? Math.log10(alpha) : alpha;
+      const note = { x: x, y: 0, yref: "paper", xanchor: "left", yanchor: "bottom", showarrow: false };
+      layout.annotations = (layout.annotations || []).concat([
+        Object.assign(note, { text: "α = " + alpha, font: { size: 11 } }),
+      ]);
     }
     const data = best.figure.data.concat(pinned || [], points ? [points.trace] : []);
     page.draw("curve", { data: data, layout: layout }, (place) => {

@@ -3,6 +3,7 @@
   "use strict";
   const page = (window.widthwise = window.widthwise || {});
   const PROBLEM = /^(activation|formula|weights|law|readouts|[vp]\d|channel|noise|label|gamma)$/;
+  const CELL = /^[vp]\d$/; // of the table of readouts
   const REST = 250; // milliseconds without a change after which all digits are computed
   const AGAIN = 50; // and between looks whether the sketch is there
   let timer = null;
@@ -40,8 +41,9 @@
     const pairs = new URLSearchParams();
     for (const [name, usual] of Object.entries(page.known.all)) {
       const value = state[name];
-      if (value === null || value === undefined || value === "" || value === usual) continue;
-      pairs.set(name, String(value));
+      const isEmpty = value === null || value === undefined || value === "";
+      if (value === usual || (isEmpty && (usual === null || !CELL.test(name)))) continue;
+      pairs.set(name, isEmpty ? "" : String(value)); // a cell that was cleared
     }
     const text = pairs.toString();
     return text ? "?" + text : window.location.pathname;
@@ -76,7 +78,9 @@
     isRestoring = true;
     for (const [name, usual] of Object.entries(page.known.all)) {
       let value = given.has(name) ? given.get(name) : usual;
-      if (given.has(name) && (typeof usual === "number" || /^[vp]\d$/.test(name))) value = Number(value);
+      if (given.has(name) && (typeof usual === "number" || CELL.test(name))) {
+        value = value === "" ? null : Number(value);
+      }
       page.set(name, { value: value });
     }
   }
@@ -88,7 +92,7 @@
     try { pins = JSON.parse(state.pins || "[]"); } catch (error) { pins = []; }
     const own = {};
     for (const [name, usual] of Object.entries(page.known.all)) {
-      if (PROBLEM.test(name) && state[name] !== usual && state[name] !== null) own[name] = state[name];
+      if (PROBLEM.test(name) && state[name] !== usual && (state[name] !== null || CELL.test(name))) own[name] = state[name];
     }
     const text = JSON.stringify(own);
     pins = pins.filter((other) => JSON.stringify(other) !== text).concat([own]);
