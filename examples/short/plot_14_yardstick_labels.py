@@ -13,8 +13,9 @@ results = ww.yardstick(["ridge", "mlp", "gamp-rie"], problem, d=20, alphas=[1, 4
 results
 
 # %%
-# Ridge regression stops at the linear part. GAMP-RIE follows the universal line, here almost the optimum, up
-# to what the small dimension costs (``finite_size``, about a tenth). The perceptron needs several times the
-# data.
+# Three instances are drawn here. With eight: ridge regression stops at the linear part, 0.231 ± 0.006 at
+# α = 8. The perceptron is no better at α = 4 (0.233 ± 0.009) and passes it at α = 8 (0.205 ± 0.002), where the
+# optimum, 0.177, would have needed 17 % of its data. GAMP-RIE follows the universal line, here almost the
+# optimum, up to what the small dimension costs (``finite_size``): (11 ± 3) % at α = 1, (6 ± 2) % at 4 and 8.
 
 ax = results.plot()
