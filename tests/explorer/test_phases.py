@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import widthwise as ww
+from widthwise.explorer.compute import Workers
 from widthwise.explorer.phase_lines import join_lines
-from widthwise.explorer.phases import diagram_column
+from widthwise.explorer.phases import Diagram, diagram_column
 from widthwise.explorer.state import DEFAULTS, problem_fields
 from widthwise.theory.transitions import Transition
 
@@ -57,6 +58,19 @@ def test_a_change_of_kind_is_two_strokes_that_meet():
 
 def test_onsets_at_zero_are_no_line():
     assert join_lines([(v, [continuous(float("inf"), 0.0)]) for v in VALUES]) == []
+
+
+def test_a_diagram_that_is_stopped_keeps_what_it_has():
+    workers = Workers(1, 60.0)
+    try:
+        diagram = Diagram.over(problem_fields(DEFAULTS), "gamma", 3.0, "tab", workers)
+        assert not diagram.is_over and diagram.words.endswith("of 33 columns …")
+        diagram.stop()
+        assert diagram.is_over and diagram.words.startswith("Stopped after")
+        assert workers.submit("other", abs, -1).result(60) == 1  # nothing of it is in the way
+        assert len(diagram.columns) < 33 and diagram.failed == 0
+    finally:
+        workers.close()
 
 
 def test_a_column_is_the_theory():

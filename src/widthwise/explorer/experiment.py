@@ -51,8 +51,13 @@ class Experiment:
         theirs.close()
 
     @property
-    def is_running(self) -> bool:
-        return self.status in ("starting", "running")
+    def is_over(self) -> bool:
+        return self.status not in ("starting", "running")
+
+    @property
+    def words(self) -> str:
+        """How it is going."""
+        return self.message or f"{self.status} …"
 
     def collect(self) -> None:
         """Read what the process has said so far."""
@@ -68,14 +73,14 @@ class Experiment:
                 else:
                     self.status, self.message = kind, value
         except (EOFError, OSError):
-            if self.is_running:
+            if not self.is_over:
                 self.status, self.message = "failed", "The process ended without a result."
-        if self.is_running and time.monotonic() - self._begun > MAX_SECONDS:
+        if not self.is_over and time.monotonic() - self._begun > MAX_SECONDS:
             self.stop("The time for a live run is up.")
 
     def stop(self, reason: str = "Stopped.") -> None:
         """End the process; what was measured stays."""
-        if self.is_running:
+        if not self.is_over:
             self.status, self.message = "stopped", reason
         if self._process.is_alive():
             self._process.terminate()

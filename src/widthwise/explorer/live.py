@@ -33,7 +33,8 @@ def register(server: Any, explorer: Any) -> None:
     def curve() -> Response:
         state = as_state(request.get_json())
         tab, wanted = str(state.get("tab")), Wanted(state)
-        explorer.slow.cancel((tab, "exact"))  # of the curve before
+        for what_was in ("exact", "point"):  # of the problem before
+            explorer.slow.cancel((tab, what_was))
         owner, what = (tab, "sketch"), (*wanted.curve, wanted.look)
         found = ask(explorer.quick, cache, owner, sketch_text, *what, blame="activation")
         return answer(found, wanted.errors)

@@ -61,25 +61,30 @@ class Diagram:
     values: np.ndarray
     alphas: np.ndarray
     owner: str
+    workers: Workers
     columns: dict[int, Column] = field(default_factory=dict)
     failed: int = 0
     is_cancelled: bool = False
     _tasks: list[tuple[Any, Task]] = field(default_factory=list)
 
     @classmethod
-    def over(cls, fields: Mapping[str, Any], axis: str, reach: float, owner: str) -> Diagram:
+    def over(
+        cls, fields: Mapping[str, Any], axis: str, reach: float, owner: str, workers: Workers
+    ) -> Diagram:
+        """A diagram around a problem, with all its columns queued: a coarse one first."""
         centre = float(fields.get(axis) or 0.5)
         low, high = {"gamma": (0.05, 2.0), "noise": (1e-3, 1.0)}[axis]
         values = np.geomspace(min(low, centre), max(high, centre), N_COLUMNS)
-        return cls(dict(fields), axis, values, np.geomspace(reach / 100, reach, N_ROWS), owner)
+        diagram = cls(dict(fields), axis, values, np.geomspace(reach / 100, reach, N_ROWS), owner, workers)
+        diagram._start()
+        return diagram
 
-    def start(self, workers: Workers) -> None:
-        """Queue all columns, a coarse diagram first."""
+    def _start(self) -> None:
         order = dict.fromkeys(int(i) for step in (8, 4, 2, 1) for i in range(0, self.values.size, step))
         for i in order:
             owner = (self.owner, "diagram", i)
             value = float(self.values[i])
-            task = workers.submit(owner, diagram_column, self.fields, self.axis, value, self.alphas)
+            task = self.workers.submit(owner, diagram_column, self.fields, self.axis, value, self.alphas)
             self._tasks.append((i, task))
         threading.Thread(target=self._gather, daemon=True).start()
 
@@ -90,23 +95,27 @@ class Diagram:
             except Exception:  # one column less; what is cancelled is not counted as failed
                 self.failed += not self.is_cancelled
 
-    def cancel(self, workers: Workers) -> None:
+    def collect(self) -> None:
+        """Columns are taken in as they come."""
+
+    def stop(self) -> None:
         """Keep what is there and drop the rest."""
         self.is_cancelled = True
         for i in range(self.values.size):
-            workers.cancel((self.owner, "diagram", i))
+            self.workers.cancel((self.owner, "diagram", i))
 
     @property
-    def is_done(self) -> bool:
-        return all(task.is_done for _, task in self._tasks)
+    def is_over(self) -> bool:
+        return self.is_cancelled or len(self.columns) + self.failed >= self.values.size
 
     @property
-    def progress(self) -> str:
+    def words(self) -> str:
+        """How far it is."""
         total, n = self.values.size, len(self.columns)
         failed = f"; {self.failed} could not be computed" if self.failed else ""
         if self.is_cancelled:
             return f"Stopped after {n} of {total} columns{failed}."
-        return f"{n} of {total} columns{failed}" + ("." if self.is_done else " …")
+        return f"{n} of {total} columns{failed}" + ("." if self.is_over else " …")
 
 
 def diagram_figure(diagram: Diagram, current: tuple[float, float] | None = None) -> Any:

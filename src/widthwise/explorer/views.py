@@ -92,6 +92,16 @@ def _point(state: Mapping[str, Any]) -> list[Any]:
     ]
 
 
+def _buttons(name: str, word: str) -> list[Any]:
+    """Start and stop of a job, how far it is, and the clock that asks (callbacks/jobs.py)."""
+    return [
+        html.Button(word, id=f"{name}-start", type="button"),
+        html.Button("Stop", id=f"{name}-stop", type="button", className="plain", disabled=True),
+        html.Span(id=f"{name}-progress", className="progress", role="status"),
+        dcc.Interval(id=f"{name}-tick", interval=500, disabled=True),
+    ]
+
+
 def _figure(name: str, word: str, sign: str, meaning: str) -> Any:
     return html.Div([html.H3([word, " ", symbol(sign, meaning)]), graph(name)])
 
@@ -101,19 +111,17 @@ def _diagram(state: Mapping[str, Any]) -> list[Any]:
         html.Div(
             [
                 choices("against", "Horizontal axis of the diagram", DIAGRAM_AXES, state["against"]),
-                html.Button("Compute", id="diagram-start", type="button"),
-                html.Button("Stop", id="diagram-stop", type="button", className="plain", disabled=True),
-                html.Span(id="diagram-progress", className="progress", role="status"),
+                *_buttons("diagram", "Compute"),
             ],
             className="toolbar",
         ),
+        complaint("diagram"),
         html.P(
             "Colour: smallest excess error. White lines: units begin to be learnt (dotted), the optimum "
             "jumps (solid). It starts coarse and refines.",
             className="hint",
         ),
         graph("diagram", "tall"),
-        dcc.Interval(id="diagram-tick", interval=700, disabled=True),
     ]
 
 
@@ -195,19 +203,17 @@ def _run(state: Mapping[str, Any]) -> list[Any]:
                     STARTS,
                     state["start"],
                 ),
-                html.Button("Run", id="run-start", type="button"),
-                html.Button("Stop", id="run-stop", type="button", className="plain", disabled=True),
-                html.Span(id="run-progress", className="progress", role="status"),
+                *_buttons("run", "Run"),
             ],
             className="toolbar",
         ),
+        complaint("run"),
         html.P(
             "One random network of this problem at the α of the first view, learnt on this machine; the "
             "theory is for d → ∞, so expect a few per cent.",
             className="hint",
         ),
         graph("run", "medium"),
-        dcc.Interval(id="run-tick", interval=500, disabled=True),
     ]
 
 

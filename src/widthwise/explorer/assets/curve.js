@@ -53,7 +53,7 @@
     if (!best) return;
     const layout = Object.assign({}, best.figure.layout);
     if (window.innerWidth < 600) {
-      const title = Object.assign({}, layout.xaxis.title, { text: "α = n/d²" });
+      const title = Object.assign({}, layout.xaxis.title, { text: "α = n/d²", standoff: 22 });
       layout.xaxis = Object.assign({}, layout.xaxis, { title: title });
       layout.margin = { l: 70, r: 8, t: 44, b: 92 };
     }
