@@ -9,6 +9,8 @@ TWO_JUMPS = "?activation=own&weights=rademacher&readouts=four-point&alpha=3.6"
 PATIENT = 300_000
 """Milliseconds for what has to be compiled first."""
 
+POINTED = "document.getElementById('point-words').textContent.startsWith('Pointed at α = ')"
+
 # A point in the middle of the equilibrium curve, in pixels of the window.
 MIDDLE = """() => {
   const place = document.querySelector("#curve .js-plotly-plot");
@@ -33,12 +35,15 @@ def test_views_follow_the_mouse(page):
     wait_for_curve(page, is_exact=True)
     until(page, "document.getElementById('point-words').textContent.startsWith('Chosen α = 2:')")
     page.mouse.move(*page.evaluate(MIDDLE))
-    until(page, "document.getElementById('point-words').textContent.startsWith('Pointed at α = ')")
+    until(page, POINTED)
     at = page.evaluate("window.widthwise.pointed")
     assert at != 2 and any(at in trace["x"] for trace in traces(page))
     page.mouse.move(5, 5)
     until(page, "document.getElementById('point-words').textContent.startsWith('Chosen α = 2:')")
-    page.mouse.click(*page.evaluate(MIDDLE))
+    page.mouse.move(*page.evaluate(MIDDLE))
+    until(page, POINTED)
+    page.mouse.down()
+    page.mouse.up()
     until(page, "/alpha=/.test(window.location.search)")
 
 
@@ -101,7 +106,7 @@ def test_diagram_refines_and_is_cancelled(chromium, address):
         page.click("#diagram-start")
         until(page, f"/^([2-9]|[123][0-9]) of 33/.test({words})")
         until(page, "document.querySelector('#diagram .heatmaplayer image, #diagram .hm')")
-        # Many processors may have it ready by now: then there is nothing to stop (test_phases.py always stops).
+        # Many processors may have it ready by now, with nothing to stop (test_phases.py always stops).
         page.evaluate("document.getElementById('diagram-stop').click()")
         until(page, f"/Stopped after|33 of 33/.test({words})")
         until(page, "!document.querySelector('#diagram-start[disabled]')")

@@ -41,8 +41,11 @@
 
   /* All digits, pins and data come from Dash. */
   page.take = function (data) {
-    parts[window.dash_clientside.callback_context.triggered_id] = data;
-    paint();
+    const name = window.dash_clientside.callback_context.triggered_id;
+    const isNothing = (pins) => !pins || pins.length === 0;
+    const isSame = name === "pinned" && isNothing(data) && isNothing(parts.pinned);
+    parts[name] = data;
+    if (!isSame) paint();
     return window.dash_clientside.no_update;
   };
 
