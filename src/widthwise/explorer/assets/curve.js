@@ -58,7 +58,7 @@
     if (window.innerWidth < 600) {
       const title = Object.assign({}, layout.xaxis.title, { text: "α = n/d²", standoff: 22 });
       layout.xaxis = Object.assign({}, layout.xaxis, { title: title });
-      layout.margin = { l: 70, r: 8, t: 44, b: 92 };
+      layout.margin = { l: 70, r: 8, t: 44, b: 116 };
     }
     const alpha = Number(page.now().alpha);
     if (alpha > 0) {
