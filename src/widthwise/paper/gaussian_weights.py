@@ -87,10 +87,10 @@ def line_of(series: str, learner: str, start: str) -> str:
 
 def remarks(tables: Tables) -> list[str]:
     return [
-        "ReLU with homogeneous readouts at α = 4: chains from the teacher err less than predicted, 0.0150 for "
-        "0.0199, because they forget it slowly. After 6000 iterations at d = 60 they have 0.0183, chains from "
-        "random weights 0.0193 after 3000, and the authors, at d = 150, 0.0182. About 7 % at d = 60 is left to "
-        "finite size: the overlap has a steep crossover nearby, from 0.50 at α = 4.2 to 0.72 at 4.5.",
+        "ReLU with homogeneous readouts at α = 4: chains from the teacher err less than predicted, 0.0150 "
+        "for 0.0199, because they forget it slowly. After 6000 iterations at d = 60 they have 0.0183, chains "
+        "from random weights 0.0193 after 3000, and the authors, at d = 150, 0.0182. About 7 % at d = 60 is "
+        "left to finite size: the overlap has a steep crossover nearby, from 0.50 at α = 4.2 to 0.72 at 4.5.",
         "tanh(2x) with homogeneous readouts jumps at α = 1.76. Below, too, chains from the teacher forget it "
         "slowly, and half the error of a draw is too low. Two draws of one chain (`replica_excess_error`) "
         "give the predicted constant, but are too alike to count as independent.",
