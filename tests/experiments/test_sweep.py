@@ -145,6 +145,7 @@ def test_workers_are_limited_to_one_thread_and_reused(tmp_path):
     run_tasks(tasks, tmp_path, n_workers=2, progress=False)
     table = open_store(tmp_path).to_dataframe()
     assert (table["excess_error"] == 1).all() and table["pid"].nunique() <= 2
+    assert (table["jax_threads"] <= 1).all()
 
 
 def test_what_a_learner_prints_is_not_an_answer(tmp_path, capfd):

@@ -69,8 +69,16 @@ def prints(instance):
 
 
 def threads(instance):
-    """Threads that a worker may use, and its process."""
-    return {"excess_error": float(os.environ["OMP_NUM_THREADS"]), "pid": float(os.getpid())}
+    """Threads that a worker may use, those that JAX computes with (if the system tells), and its process."""
+    import jax.numpy as jnp
+
+    jnp.ones(3).sum().block_until_ready()
+    names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
+    return {
+        "excess_error": float(os.environ["OMP_NUM_THREADS"]),
+        "jax_threads": float(sum("XLAEigen" in name for name in names)),
+        "pid": float(os.getpid()),
+    }
 
 
 def saving_hmc(instance, *, iterations, record_every, n_warmup, seed=0, checkpoint=None, progress=None):

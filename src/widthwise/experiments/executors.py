@@ -30,6 +30,7 @@ _THREADS = (
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
     "NUMBA_NUM_THREADS",
+    "NPROC",  # cores that JAX believes to have: it splits its products among them, at a loss if they are busy
 )
 
 
@@ -150,9 +151,6 @@ def cache_folder() -> Path:
 def _environment(n_threads: int) -> dict[str, str]:
     environment = dict(os.environ)
     environment |= dict.fromkeys(_THREADS, str(n_threads))
-    if n_threads == 1:
-        flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-        environment["XLA_FLAGS"] = f"{environment.get('XLA_FLAGS', '')} {flags}".strip()
     # Code compiled for one shape is loaded, not compiled again, by the next process that needs it.
     environment.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_folder() / "jax"))
     environment.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
