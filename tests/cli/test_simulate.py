@@ -178,7 +178,7 @@ def test_ctrl_c_is_exit_code_130(tmp_path, sweep):
         process.kill()
     assert process.returncode == 130, said
     assert said.splitlines()[-1] == "interrupted" and "Traceback" not in said
-    assert "1 results are kept" in said and len(open_store(runs)) == 1
+    assert "1 result is kept" in said and len(open_store(runs)) == 1
 
 
 def test_store_commands(tmp_path, filled, capsys):

@@ -156,9 +156,8 @@ class _Driver:
             except KeyboardInterrupt:
                 for result in self._wind_up():
                     told(result, self.report, len(self.running))
-                raise KeyboardInterrupt(
-                    f"{self.report.n_kept + self.report.n_done} results are kept"
-                ) from None
+                n = self.report.n_kept + self.report.n_done
+                raise KeyboardInterrupt(f"{n} result{' is' if n == 1 else 's are'} kept") from None
             finally:
                 self.store.close()
                 self.report.seconds = time.perf_counter() - start

@@ -48,7 +48,7 @@ def graph(name: str, height: str = "") -> Any:
 def number(
     name: str, word: str, sign: Any, value: float, low: float, high: float, *, is_log: bool = True
 ) -> Any:
-    """A number with a slider; the two follow each other (``sync`` in explorer.js)."""
+    """A number with a slider; the two follow each other (``sync`` in controls.js)."""
     ends = (math.log10(low), math.log10(high)) if is_log else (low, high)
     place = math.log10(value) if is_log and value > 0 else value
     return html.Div(
@@ -82,7 +82,7 @@ def number(
 def choice(name: str, word: str, sign: Any, options: Mapping[str, str], value: Any, *more: Any) -> Any:
     """A list to choose from, with what belongs to the choice below it.
 
-    The browser's own list, for keyboards, phones and screen readers; explorer.js hands its value on.
+    The browser's own list, for keyboards, phones and screen readers; controls.js hands its value on.
     """
     value = value if value in options else next(iter(options))
     return html.Div(
@@ -102,7 +102,7 @@ def choice(name: str, word: str, sign: Any, options: Mapping[str, str], value: A
 
 
 def choices(name: str, word: str, options: dict[str, str], value: Any, className: str = "pills") -> Any:
-    """A few choices beside each other: buttons, of which one is pressed (``press`` in explorer.js)."""
+    """A few choices beside each other: buttons, of which one is pressed (``press`` in controls.js)."""
     value = value if value in options else next(iter(options))
     buttons = [
         html.Button(

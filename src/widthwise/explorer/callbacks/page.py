@@ -1,4 +1,4 @@
-"""Callbacks that run in the browser (assets/explorer.js): controls, state, address, theme."""
+"""Callbacks that run in the browser (assets/*.js, named in page.js): controls, state, address, theme."""
 
 from __future__ import annotations
 
