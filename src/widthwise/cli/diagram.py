@@ -119,7 +119,7 @@ def diagram(
     from ..plotting import DIAGRAM_QUANTITIES
     from ..theory.diagram import phase_diagram
     from ..theory.solution import error_column
-    from ..theory.solver import THEORIES
+    from ..theory.solve import THEORIES
 
     check_format(json, csv)
     quantity = choose("--quantity", quantity, DIAGRAM_QUANTITIES, "quantity")
@@ -252,7 +252,7 @@ def _print_lines(problem: Problem, data: Any) -> None:
 
 def _why_no_lines(problem: Problem, data: Any) -> str:
     """What the onset criterion says where it is largest."""
-    from ..theory.solver import exact_reason
+    from ..theory.solve import exact_reason
 
     reason = exact_reason(problem)
     if reason:

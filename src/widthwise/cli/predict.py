@@ -118,7 +118,7 @@ def predict(
     Example: widthwise predict --readouts rademacher --channel probit:0.1 --error zero-one
     """
     from ..theory.solution import FIELDS, error_column
-    from ..theory.solver import BRANCHES
+    from ..theory.solve import BRANCHES
 
     check_format(json, csv)
     branch = choose("--branch", branch, [*BRANCHES, "all"], "branch")
@@ -217,12 +217,12 @@ def phase(point: Solution) -> str:
 def _solve(problem: Problem, alphas: np.ndarray, branch: str, error: str | None) -> list[Solution]:
     from ..theory.errors import with_error
     from ..theory.solution import LearningCurve, Solution
-    from ..theory.solver import _as_alpha, all_solutions, learning_curve
+    from ..theory.solve import as_alpha, all_solutions, learning_curve
 
     if branch != "all":
         return list(learning_curve(problem, alphas, branch, error=error))
     points: list[Solution] = []
-    for value, found in zip(alphas, all_solutions(problem, _as_alpha(alphas)), strict=True):
+    for value, found in zip(alphas, all_solutions(problem, as_alpha(alphas)), strict=True):
         points += found or [Solution.missing(problem, float(value), "equilibrium", "did not converge")]
     return points if error is None else list(with_error(LearningCurve(problem, branch, points), error))
 

@@ -104,7 +104,7 @@ def simulate(
 
     Example: widthwise simulate sweep.toml --store runs --cluster tcp://localhost:8786
     """
-    from ..theory.solver import BRANCHES
+    from ..theory.solve import BRANCHES
 
     check_format(json, csv)
     if plot is not None:

@@ -99,7 +99,7 @@ def _run(
     try:
         from .. import learners
         from ..experiments.instance import sample_instance
-        from ..theory.solver import solve
+        from ..theory.solve import solve
 
         problem, errors = read_problem(fields)
         if problem is None:

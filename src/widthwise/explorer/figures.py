@@ -54,7 +54,6 @@ def curve_figure(
     is_log_y: bool = True,
     reach: float | None = None,
     color: str | None = None,
-    is_sketch: bool = False,
 ) -> dict[str, Any]:
     """All branches of one problem with its transitions, as Plotly's plain record.
 
@@ -65,7 +64,7 @@ def curve_figure(
     if reach is not None:
         low = float(np.log10(reach / 250))
         layout["xaxis"]["range"] = [low, float(np.log10(reach))] if is_log_x else [0, reach]
-    layout["shapes"], layout["annotations"] = _change_marks(changes, reach, is_log_x, is_sketch)
+    layout["shapes"], layout["annotations"] = _change_marks(changes, reach, is_log_x)
     return {"data": branch_traces(branches, values, color), "layout": layout}
 
 
@@ -108,7 +107,7 @@ def branch_traces(
 
 
 def _change_marks(
-    changes: Sequence[Transition], reach: float | None, is_log_x: bool, is_sketch: bool
+    changes: Sequence[Transition], reach: float | None, is_log_x: bool
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """A thin line for each transition with its value and kind above it, and where two phases are stable."""
     at: dict[float, list[Transition]] = {}
@@ -128,7 +127,6 @@ def _change_marks(
             high = min(high, reach) if reach is not None else high if np.isfinite(high) else alpha
             shade = {"fillcolor": "#8a8f98", "opacity": 0.07, "line": {"width": 0}, "layer": "below"}
             shapes.append({"type": "rect", "x0": low, "x1": high, **across, **shade})
-        shown = f"≈ {alpha:.3g}" if is_sketch else f"{alpha:.4g}"
         notes.append(
             {
                 "x": float(np.log10(alpha)) if is_log_x else alpha,
@@ -136,7 +134,7 @@ def _change_marks(
                 "yref": "paper",
                 "yanchor": "bottom",
                 "showarrow": False,
-                "text": f"{shown}<br>{'jump' if is_jump else 'onset'}",
+                "text": f"{alpha:.4g}<br>{'jump' if is_jump else 'onset'}",
                 "hovertext": "<br>".join(str(t) for t in here),
                 "font": {"size": 11, "color": INK},
             }

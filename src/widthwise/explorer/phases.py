@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..theory.solver import all_solutions
-from ..theory.stretches import learnt_classes
+from ..theory.solve import all_solutions
 from ..theory.transitions import Transition, transitions
 from .compute import Task, Workers
 from .figures import ALPHA_LABEL, finish
@@ -45,7 +44,7 @@ def diagram_column(fields: Mapping[str, Any], axis: str, value: float, alphas: n
         universal = next((s for s in found if s.branch == "universal"), None)
         if best is not None:
             is_few = problem.readouts.is_discrete
-            phase[i] = learnt_classes(best) if is_few else float(best.branch == "specialised")
+            phase[i] = best.n_learnt if is_few else float(best.branch == "specialised")
             error[i] = best.excess_error
             gap[i] = universal.excess_error - best.excess_error if universal else np.nan
     lines = quietly(transitions, problem, float(alphas[-1]), n_grid=20)

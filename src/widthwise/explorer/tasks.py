@@ -13,8 +13,6 @@ import numpy as np
 
 from ..problem import Problem
 from ..theory.branches import trace_branches
-from ..theory.sketch import sketch_branches
-from ..theory.sketch_transitions import sketch_transitions
 from ..theory.solution import LearningCurve
 from ..theory.transitions import Transition, transitions
 from .quantities import allowed, values_of
@@ -24,7 +22,7 @@ __all__ = ["CurveResult", "exact_curve", "quietly", "read_problem", "sketch_curv
 
 SPAN = 250.0
 """Curves are drawn from the largest α divided by this."""
-_N_CONTINUOUS = 48
+_N_POINTS, _N_SKETCH = 80, 32
 
 
 @dataclass
@@ -36,7 +34,6 @@ class CurveResult:
     values: list[np.ndarray]
     quantity: str
     changes: list[Transition] = field(default_factory=list)
-    is_sketch: bool = False
     note: str = ""
     errors: dict[str, str] = field(default_factory=dict)
 
@@ -52,27 +49,24 @@ def read_problem(fields: Mapping[str, Any]) -> tuple[Problem | None, dict[str, s
 
 
 def sketch_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> CurveResult | dict[str, str]:
-    """All branches to a few digits, or what is wrong with the controls."""
-    problem, errors = read_problem(fields)
-    if problem is None:
-        return errors
-    quantity, why = _usable(quantity, problem)
-    branches = quietly(sketch_branches, problem, (reach / SPAN, reach))
-    values = [values_of(branch, quantity) for branch in branches]
-    changes = quietly(sketch_transitions, branches)
-    return CurveResult(problem, list(branches), values, quantity, changes, is_sketch=True, errors=why)
+    """The same as :func:`exact_curve` with fewer points, for while a hand moves."""
+    return _curve(fields, reach, quantity, _N_SKETCH)
 
 
 def exact_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> CurveResult | dict[str, str]:
-    """All branches to all digits, with transitions."""
+    """All branches with transitions, or what is wrong with the controls."""
+    return _curve(fields, reach, quantity, _N_POINTS)
+
+
+def _curve(
+    fields: Mapping[str, Any], reach: float, quantity: str, n_points: int
+) -> CurveResult | dict[str, str]:
     problem, errors = read_problem(fields)
     if problem is None:
         return errors
     quantity, why = _usable(quantity, problem)
     changes = quietly(transitions, problem, reach)
     at = [t.alpha for t in changes if reach / SPAN < t.alpha < reach]
-    # Profiles of continuous readouts cost ten times as much a point, and are smooth.
-    n_points = 80 if problem.readouts.is_discrete else _N_CONTINUOUS
     branches = list(quietly(trace_branches, problem, (reach / SPAN, reach), n_points, at=at))
     values = [values_of(branch, quantity) for branch in branches]
     note = next((p.note for branch in branches for p in branch if p.note), "") or str(

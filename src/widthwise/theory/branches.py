@@ -1,25 +1,25 @@
 r"""Branches of solutions, drawn through folds and branch points.
 
-Each family (:mod:`exact`) is a graph over its own parameter, with α as a dependent variable,
+Each family (:mod:`families`) is a graph over its own parameter, with α as a dependent variable,
 so that α may turn back; a branch is born where its overlap leaves 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..problem import Problem
-from .assemble import ACCEPTED
-from .exact import ExactFamily
-from .made_once import exact_families
-from .saddle import ClassSolutions
+from .families.base import Family, Points
+from .families.classes import ClassFamily
+from .families.registry import specialised_families
 from .solution import LearningCurve, Solution
-from .solver import _as_alpha, all_solutions, exact_reason
-from .stretches import births, learnt_classes
+from .solve import all_solutions, as_alpha, exact_reason
+from .transitions import births
+from .units import Root
 
 __all__ = ["Branch", "trace_branches"]
 
@@ -69,151 +69,121 @@ def trace_branches(
     low, high = (float(x) for x in alpha)
     if not (0 < low < high and np.isfinite(high)):
         raise ValueError(f"alpha must be a range (low, high) with 0 < low < high, got ({low:g}, {high:g})")
-    _as_alpha([low, high])
-    families = exact_families(problem)
-    born = births(problem) if families else ()
-    wanted = np.concatenate([[low, high], born, np.ravel(np.asarray(at, dtype=float))])
-    knots = np.unique(wanted[(wanted >= low) & (wanted <= high)])
+    as_alpha([low, high])
+    families = specialised_families(problem)
+    born = [birth.alpha for birth in births(problem)]
+    asked = np.concatenate([[low, high], born, np.ravel(np.asarray(at, dtype=float))])
+    knots = np.unique(asked[(asked >= low) & (asked <= high)])
     grid = np.union1d(np.geomspace(low, high, n_points)[1:-1], knots)
     ranked = all_solutions(problem, grid)
-    table = {float(a): found for a, found in zip(grid, ranked, strict=True)}
-    universal = [s for found in ranked for s in found if s.branch == "universal"]
-    at_knots = [s for knot in knots for s in table[float(knot)] if np.isfinite(s.tilt)]
+    table = {float(a): [s for s in found if s.is_converged] for a, found in zip(grid, ranked, strict=True)}
+    universal = [s for a in grid for s in table[float(a)] if s.branch == "universal"]
     branches = [Branch(problem, "universal", universal, ())]
-    if perfect := [s for found in ranked for s in found if np.isinf(s.tilt)]:  # is no part of a family
+    if perfect := [s for a in grid for s in table[float(a)] if np.isinf(s.tilt)]:  # is no part of a family
         branches.append(Branch(problem, "perfect", perfect, ()))
-    for family, birth in zip(families, born, strict=True):
-        branches += _stretches(problem, family, (low, high), at_knots, birth)
+    if not families and any(s.branch == "specialised" for s in _tops(table)):
+        branches.append(Branch(problem, "specialised", [s for s in _tops(table) if s.branch == "specialised"], ()))
+    for family in families:
+        branches += _of_family(family, (low, high), knots, branches[0])
     return _marked(problem, branches, table)
 
 
-@dataclass
-class _Curve:
-    """Points of a family in order of ln(parameter); None where it has no solution or is out of range."""
-
-    u: np.ndarray
-    points: list[Solution | None]
-    is_fold: np.ndarray
-
-    def merged(self, u: np.ndarray, points: Sequence[Solution | None], is_fold: bool = False) -> _Curve:
-        every = np.concatenate([self.u, u])
-        both = [*self.points, *points]
-        flags = np.concatenate([self.is_fold, np.full(len(u), is_fold)])
-        order = np.argsort(every, kind="stable")
-        return _Curve(every[order], [both[i] for i in order], flags[order])
+def _tops(table: dict[float, list[Solution]]) -> list[Solution]:
+    return [found[0] for _, found in sorted(table.items()) if found]
 
 
-def _stretches(
-    problem: Problem,
-    family: ExactFamily,
-    span: tuple[float, float],
-    at_knots: Sequence[Solution],
-    birth: float,
+def _of_family(
+    family: Family, span: tuple[float, float], knots: np.ndarray, universal: Branch
 ) -> list[Branch]:
     """The parts of a family inside the range, refined where they are steep, with their folds."""
-    m = family.n_learnt
-    own = [s for s in at_knots if s.branch == "specialised" and (not m or learnt_classes(s) == m)]
-    # At the birth itself a solution with an overlap of rounding size may be found: the exact one is 0.
-    own = [s for s in own if s.alpha != birth or _parameter(family, s) > family.grid[0]]
-    curve = _Curve(family.grid, _inside(family, family.on_grid, span), np.zeros(family.grid.size, dtype=bool))
-    if not own and not any(curve.points):
+    nodes, is_joined = family.curve
+    if len(nodes) < 2:
         return []
-    folds = family.turning_points[0]
-    curve = curve.merged(folds, _solved(family, folds, span), is_fold=True)
-    curve = curve.merged(np.array([_parameter(family, s) for s in own]), own)
-    for _ in range(_N_HALVINGS):
-        middle = np.array(
-            [0.5 * (a + b) for a, b, p, q in _neighbours(curve) if _is_far(family, a, b, p, q)], dtype=float
-        )
-        if not middle.size:
-            break
-        found = _solved(family, middle, span)
-        good = [i for i, point in enumerate(found) if point is not None]
-        curve = curve.merged(middle[good], [found[i] for i in good])
-    if (first := curve.points[0]) is not None and curve.u[0] == family.grid[0]:
-        mother = [s for s in at_knots if s.alpha == birth and learnt_classes(s) == max(m - 1, 0)]
-        if mother and abs(np.log(first.alpha / birth)) < 1e-2:
-            nearest = min(mother, key=lambda s: np.max(np.abs(s.weight_overlap - first.weight_overlap)))
-            curve = curve.merged(np.array([-np.inf]), [replace(nearest, is_stable=first.is_stable)])
-    name = f"specialised {m}" if m else "specialised"
-    return [Branch(problem, name, *_with_folds(part)) for part in _parts(curve)]
-
-
-def _solved(family: ExactFamily, u: np.ndarray, span: tuple[float, float]) -> list[Solution | None]:
-    """The solutions at values of ln(parameter) that lie strictly inside the range."""
-    return _inside(family, family.solve(u), span)
-
-
-def _inside(
-    family: ExactFamily,
-    solved: tuple[ClassSolutions, np.ndarray, np.ndarray],
-    span: tuple[float, float],
-) -> list[Solution | None]:
-    states, log_alpha, _ = solved
-    points: list[Solution | None] = [None] * log_alpha.size
     low, high = np.log(span)
-    # Those at the ends themselves come from the batch at given α, without rounding.
-    inside = (log_alpha > low + 1e-12) & (log_alpha < high - 1e-12)
-    keep = np.nonzero((states.residual <= ACCEPTED) & inside)[0]
-    if keep.size:
-        part = ClassSolutions(*(getattr(states, name)[keep] for name in vars(states)))
-        for i, point in zip(keep, family.assemble(part, log_alpha[keep]), strict=True):
-            points[i] = point if point.is_converged else None
-    return points
+    _, at_knots, _ = family.crossings(knots)
+    parts: list[Branch] = []
+    breaks = np.nonzero(~is_joined)[0]
+    for start, stop in zip(np.append(0, breaks[:-1] + 1), breaks + 1, strict=True):
+        run = nodes[np.arange(start, stop)]
+        own = at_knots[(at_knots.u >= run.u[0]) & (at_knots.u <= run.u[-1])]
+        run = _ordered([run, own])
+        inside = (run.log_alpha >= low - 1e-12) & (run.log_alpha <= high + 1e-12)
+        edges = np.nonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))[0]
+        for first, last in zip(edges[::2], edges[1::2], strict=True):
+            part = _refined(family, run[np.arange(first, last)])
+            parts += _branches_of(family, part, universal)
+    return parts
 
 
-def _parameter(family: ExactFamily, point: Solution) -> float:
-    """ln(parameter) of a solution of the family."""
-    if not family.n_learnt:
-        return float(np.log(point.tilt))
-    assert family.values2 is not None
-    last = np.argmin(np.abs(point.readout_values**2 - family.values2[family.n_learnt - 1]))
-    return float(np.log(point.weight_overlap_hat[last]))
+def _ordered(parts: Sequence[Points]) -> Points:
+    """Points in order of the parameter, without repetitions."""
+    every = Points.joined(parts)
+    every = every[np.argsort(every.u, kind="stable")]
+    keep = np.append(True, np.diff(every.u) > 1e-12)
+    return every[keep]
 
 
-def _neighbours(curve: _Curve):
-    """(u, u', point, point') of neighbours that one line may join."""
-    for i, (p, q) in enumerate(zip(curve.points[:-1], curve.points[1:], strict=True)):
-        # Between two points of one α the curve turns, at a fold, or leaves for infinite α.
-        if p is not None and q is not None and p.alpha != q.alpha:
-            yield curve.u[i], curve.u[i + 1], p, q
+def _refined(family: Family, part: Points) -> Points:
+    """Points added until neighbours are close."""
+    for _ in range(_N_HALVINGS):
+        if len(part) < 2:
+            break
+        far = np.abs(np.diff(part.log_alpha)) > (_STEP_PROFILE if family.setting.classes is None else _STEP_ALPHA)
+        if isinstance(family, ClassFamily):
+            far |= np.abs(np.diff(family.setting.units.weights.overlap(np.exp(part.u)))) > _STEP_OVERLAP
+        far &= np.diff(part.u) > 1e-6
+        left = np.nonzero(far)[0]
+        if not left.size:
+            break
+        new = family.at(0.5 * (part.u[left] + part.u[left + 1]), 0.5 * (part.z[left] + part.z[left + 1]))
+        inside = (new.log_alpha - part.log_alpha[left]) * (new.log_alpha - part.log_alpha[left + 1]) <= 0
+        good = new.is_good & inside
+        if not good.any():
+            break
+        part = _ordered([part, new[good]])
+    return part
 
 
-def _is_far(family: ExactFamily, a: float, b: float, p: Solution, q: Solution) -> bool:
-    if b - a < 1e-6:
-        return False
-    if abs(np.log(q.alpha / p.alpha)) > (_STEP_ALPHA if family.n_learnt else _STEP_PROFILE):
-        return True
-    if not family.n_learnt:
-        return False
-    low, high = family.setting.problem.weights.overlap(np.exp(np.array([a, b])))
-    return bool(high - low > _STEP_OVERLAP)
+def _branches_of(family: Family, part: Points, universal: Branch) -> list[Branch]:
+    """One branch for each run of points that no other family has."""
+    points = family.solutions(part)
+    folds = part.slope == 0
+    keep = _is_own(family, part)
+    found = []
+    edges = np.nonzero(np.diff(np.concatenate([[0], keep.astype(int), [0]])))[0]
+    for first, last in zip(edges[::2], edges[1::2], strict=True):
+        run, turns = points[first:last], []
+        for i in np.nonzero(folds[first:last])[0].tolist():
+            # A fold, where stability changes, counts to its stable side.
+            beside = run[max(i - 1, 0) : i + 2]
+            run[i] = replace(run[i], is_stable=any(p.is_stable for p in beside))
+            turns.append(run[i].alpha)
+        if len(run) > 1:
+            run = _with_birth(family, run, universal)
+            name = "specialised" if family.setting.classes is None else f"specialised {family.n_learnt}"
+            found.append(Branch(family.setting.problem, name, run, turns))
+    return found
 
 
-def _parts(curve: _Curve) -> list[_Curve]:
-    """The curve cut where it has no point, or comes back to one α without a fold between."""
-    runs: list[list[int]] = [[]]
-    for i, point in enumerate(curve.points):
-        if point is None:
-            runs.append([])
-            continue
-        if runs[-1]:
-            before = curve.points[runs[-1][-1]]
-            assert before is not None
-            if before.alpha == point.alpha and curve.u[i] - curve.u[i - 1] > 1e-9:
-                runs.append([])
-        runs[-1].append(i)
-    return [_Curve(curve.u[r], [curve.points[i] for i in r], curve.is_fold[r]) for r in runs if len(r) > 1]
+def _is_own(family: Family, part: Points) -> np.ndarray:
+    """Where a family whose smaller classes wake up differs from the families of these."""
+    if not isinstance(family, ClassFamily) or family.smaller is Root.ZERO:
+        return np.ones(len(part), dtype=bool)
+    state = family.state(part.u, part.z)
+    j = family.moving
+    highest = family.setting.units.roots(family.values2[j : j + 1], state.pull, state.coupling, Root.HIGHEST)[:, 0]
+    return (state.snr[:, j + 1] > 0) & (np.exp(part.u) < highest * (1 - 1e-6))
 
 
-def _with_folds(part: _Curve) -> tuple[list[Solution], list[float]]:
-    points = [p for p in part.points if p is not None]
-    folds = []
-    for i in np.nonzero(part.is_fold)[0].tolist():
-        beside = points[max(i - 1, 0) : i + 2]
-        points[i] = replace(points[i], is_stable=any(p.is_stable for p in beside))
-        folds.append(points[i].alpha)
-    return points, folds
+def _with_birth(family: Family, run: list[Solution], universal: Branch) -> list[Solution]:
+    """The run begun on the universal branch, where its first class is born there."""
+    first = run[0]
+    if not isinstance(family, ClassFamily) or family.moving or first.weight_overlap.max() > 1e-6:
+        return run
+    mother = min(universal, key=lambda s: abs(np.log(s.alpha / first.alpha)))
+    if abs(np.log(mother.alpha / first.alpha)) > 1e-6:
+        return run
+    return [replace(mother, is_stable=first.is_stable), *run]
 
 
 def _marked(problem: Problem, branches: list[Branch], table: dict[float, list[Solution]]) -> list[Branch]:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..problem import Problem
 from .diagram_lines import keyed, lines_of
-from .roots import bracketed_root
+from ..numerics.roots import bracketed_root
 from .transitions import Transition
 
 __all__ = ["Crossing", "find_crossings"]

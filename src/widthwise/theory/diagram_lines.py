@@ -9,9 +9,9 @@ import numpy as np
 
 from ..problem import Problem
 from .factorised import factorised_transition
-from .made_once import readout_classes
+from .setting import readout_classes
 from .solution import Solution
-from .solver import exact_reason
+from .solve import exact_reason
 from .transitions import Transition, transitions
 
 __all__ = ["BEYOND", "SIDE", "halvings", "keyed", "lines_of"]
@@ -41,7 +41,7 @@ def lines_of(
 def keyed(problem: Problem, found: Iterable[Transition]) -> dict[tuple[int, int], Transition]:
     """Transitions by the number of their class of readouts and how often it has changed before."""
     classes = readout_classes(problem)
-    sizes = None if classes is None else np.sqrt(classes[0])
+    sizes = None if classes is None else classes.sizes
     here: dict[tuple[int, int], Transition] = {}
     for t in found:
         number = 0 if sizes is None else int(np.argmin(np.abs(sizes - t.readout)))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..ingredients.channels import Channel
 from ..problem import Problem
-from .solver import THEORIES
+from .setting import THEORIES
 
 __all__ = ["Plan", "make_plan"]
 

@@ -15,9 +15,9 @@ from ..problem import Problem
 from .diagram_crossings import Crossing, find_crossings
 from .diagram_lines import BEYOND, halvings, lines_of
 from .diagram_plan import Plan
-from .made_once import readout_classes
+from .setting import readout_classes
 from .solution import Solution
-from .solver import all_solutions
+from .solve import all_solutions
 from .transitions import Transition
 
 __all__ = ["COUNTS", "FLAGS", "NUMBERS", "Row", "Table", "sizes_of", "solve_row"]
@@ -139,7 +139,7 @@ def _may_cross(one: Table, other: Table) -> bool:
 def sizes_of(problem: Problem) -> np.ndarray:
     """|readouts| at which overlaps are reported, largest first."""
     classes = readout_classes(problem)
-    return _CONTINUOUS_SIZES if classes is None else np.sqrt(classes[0])
+    return _CONTINUOUS_SIZES if classes is None else classes.sizes
 
 
 def _overlaps(solution: Solution, sizes: np.ndarray) -> np.ndarray:

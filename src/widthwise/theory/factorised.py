@@ -8,8 +8,8 @@ Its potential for the specialised phase (eq. freeEntSpecialisation-Bayes-Opt)
 
 is the potential of the main theory for a matrix whose entries are Gaussian, mmse(η) = 1/(1 + η)
 and ι(η) = ¼ ln(1 + η): moment matching gives 1 + τ = 1/(1 - m), hence
-ι(τ) - ι(τ + q̂₂) = -¼ ln[1 + q̂₂(1 - m)].  So the same solver serves both, with the table below in
-place of that of the spectrum; the pull on a unit is γA = q̂₂/(1 + q̂₂(1 - m)).
+ι(τ) - ι(τ + q̂₂) = -¼ ln[1 + q̂₂(1 - m)].  So the same solver serves both, with :class:`GaussianMatrix` in
+place of the spectrum; the pull on a unit is γA = q̂₂/(1 + q̂₂(1 - m)).
 
 The universal branch keeps the spectrum, and of the two free entropies the larger one wins.
 Entries that are Gaussian carry the most information, so f_sp at 𝒬 ≡ 0 never beats f_uni: the
@@ -21,59 +21,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..problem import Problem
-from .matrix_table import MatrixPair
+from .solve import as_alpha, learning_curve
 
-__all__ = ["GaussianMatrixTable", "factorised_transition"]
+__all__ = ["factorised_transition"]
 
 _N_SCAN = 60
-
-
-class GaussianMatrixTable:
-    """What :class:`MatrixTable` tells, for a matrix of independent Gaussian entries; all in closed form."""
-
-    def exact(self, snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """mmse, 1 - mmse, slope."""
-        mmse = 1 / (1 + snr)
-        return mmse, snr * mmse, -(mmse**2)
-
-    def information_drop(self, snr: np.ndarray, more: np.ndarray) -> np.ndarray:
-        """ι(snr) - ι(snr + more)."""
-        return -0.25 * np.log1p(more / (1 + snr))
-
-    def pair(self, snr: np.ndarray, more: np.ndarray) -> MatrixPair:
-        """Values at snr (τ) and at snr + more (τ + q̂₂)."""
-        mmse, recovered, _ = self.exact(snr)
-        share = (1 + snr) / (1 + snr + more)
-        after = mmse * share
-        return MatrixPair(
-            pull=more * share,
-            mmse=mmse,
-            recovered=recovered,
-            log_slope=-mmse * recovered,
-            mmse_after=after,
-            slope_after=-(after**2),
-            slope_ratio=share**2,
-        )
-
-    def steepening(self, snr: np.ndarray) -> np.ndarray:
-        """d ln(-mmse')/d ln η."""
-        return -2 * snr / (1 + snr)
-
-    def guess_steepening(self, log_snr: np.ndarray, pair: MatrixPair) -> np.ndarray:
-        return -2 * pair.recovered
-
-    def odds(self, log_snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """ln((1 - mmse)/mmse), which is ln η, and its first two derivatives in ln η."""
-        return log_snr, np.ones_like(log_snr), np.zeros_like(log_snr)
-
-    def guess(self, log_snr: np.ndarray, log_more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """γA and mmse(η + more), of logarithms that may be large."""
-        log_before = np.logaddexp(0, log_snr)
-        log_after = np.logaddexp(log_before, log_more)
-        return np.exp(log_more + log_before - log_after), np.exp(-log_after)
-
-    def log_snr_of(self, log_odds: np.ndarray) -> np.ndarray:
-        return log_odds
 
 
 def factorised_transition(problem: Problem, alpha_max: float = 100.0, *, rtol: float = 1e-10) -> float:
@@ -85,9 +37,7 @@ def factorised_transition(problem: Problem, alpha_max: float = 100.0, *, rtol: f
         The largest α looked at. Infinity comes back when the universal branch is still selected
         there: for the quadratic activation with Gaussian weights that holds at every α.
     """
-    from .solver import _as_alpha, learning_curve
-
-    top = float(_as_alpha(alpha_max, scalar=True)[0])
+    top = float(as_alpha(alpha_max, scalar=True)[0])
 
     def lead(alpha: np.ndarray) -> np.ndarray:
         """f_sp - f_uni; NaN where nothing specialised exists."""

@@ -17,14 +17,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._shown import Plotted
+from ..numerics.roots import decreasing_root
 from ..problem import Problem
+from .families.averages import Averages, class_averages
+from .families.continuous_profile import ContinuousProfile, jump_levels
+from .families.registry import FEW_CLASSES
 from .landscape_division import best_divisions
-from .made_once import FEW_CLASSES, profile_of, readout_classes
-from .roots import decreasing_root
-from .saddle import Setting
-from .sketch import interpolated_setting
-from .solver import _as_alpha
-from .units import GRID, evaluate_units
+from .setting import Setting, setting_of
+from .solve import as_alpha
+from .units import Root
 
 __all__ = ["Landscape", "landscape"]
 
@@ -50,19 +51,19 @@ def landscape(problem: Problem, alpha: float, n_points: int = 121) -> Landscape:
     n_points : int
         Values of 𝒬, denser towards 1, where discrete weights have their narrow maximum.
     """
-    at = float(_as_alpha(alpha, scalar=True)[0])
-    setting = interpolated_setting(problem)
-    classes = readout_classes(problem)
+    at = float(as_alpha(alpha, scalar=True)[0])
+    setting = setting_of(problem)
+    classes = setting.classes
     # 𝒬 = 1 itself has infinite conjugates; the last point is as close as any solution that can be seen.
     overlap = np.sin(0.5 * np.pi * np.linspace(0, 1, n_points)) * (1 - 1e-6)
-    if classes is not None and classes[0].size <= 2:
+    if classes is not None and len(classes) <= 2:
         # Where the first class is learnt and the second is not, discrete weights make a sharp peak.
         aside = np.geomspace(1e-6, 0.1, 16)
-        cusp = np.sqrt(classes[1][0]) * np.concatenate([1 - aside, [1.0], 1 + aside])
+        cusp = np.sqrt(classes.powers[0]) * np.concatenate([1 - aside, [1.0], 1 + aside])
         overlap = np.union1d(overlap, cusp[cusp < overlap[-1]])
-        return _scanned(setting, at, overlap, *classes)
-    if classes is not None and classes[0].size <= FEW_CLASSES:
-        return _divided(setting, at, overlap, *classes)
+        return _scanned(setting, at, overlap, classes.values2, classes.powers)
+    if classes is not None and len(classes) <= FEW_CLASSES:
+        return _divided(setting, at, overlap, classes.values2, classes.powers)
     return _profiles(setting, at, n_points)
 
 
@@ -72,7 +73,7 @@ def _divided(
     """Several classes: the best of the divisions that some strength of the data prefers."""
     choices = np.sin(0.5 * np.pi * np.linspace(0, 1, _N_CHOICES)) * (1 - 1e-6)
     choices = np.union1d(choices, 1 - np.geomspace(1e-6, 0.01, 16))
-    units = evaluate_units(setting.problem.activation, setting.problem.weights, _conjugate(setting, choices))
+    units = setting.units(_conjugate(setting, choices))
     gap = setting.output_gap(
         np.linspace(1, 0, _N_STRENGTHS), np.linspace(setting.kernel_total, 0, _N_STRENGTHS)
     )
@@ -112,7 +113,7 @@ def _scanned(
     each = np.sqrt(np.clip(own, 0.0, 1.0)) * (1 - 1e-9)
     shape = each.shape
     snr = _conjugate(setting, each.reshape(-1))
-    units = evaluate_units(setting.problem.activation, setting.problem.weights, snr)
+    units = setting.units(snr)
     kernel_gap = units.kernel_gap.reshape(shape) @ powers
     entropy = units.entropy.reshape(shape) @ (powers / values2)
     tilt = np.repeat(_tilt(setting, overlap), shape[1])
@@ -124,11 +125,21 @@ def _scanned(
 
 def _profiles(setting: Setting, alpha: float, n_points: int) -> Landscape:
     """Many or continuous readouts: profiles of a free multiplier A', the strength B following from α."""
-    profile = profile_of(setting.problem)
     multiplier = np.geomspace(1e-3, 1e7, n_points)
 
-    def averages(log_coupling: np.ndarray):
-        return profile.averages(multiplier, np.exp(log_coupling), is_rough=True)
+    def averages(log_coupling: np.ndarray, is_rough: bool = True) -> Averages:
+        coupling = np.exp(log_coupling)
+        if setting.classes is None:
+            profile = ContinuousProfile(setting.units, setting.problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
+            return profile.averages(multiplier, coupling, is_rough=is_rough)
+        values2 = setting.classes.values2
+        is_upper = values2 > jump_levels(setting.units, multiplier, coupling)[:, None]
+        upper, lower = (
+            setting.units.roots(values2, multiplier, coupling, root, is_rough=is_rough)
+            for root in (Root.HIGHEST, Root.LOWEST)
+        )
+        snr = np.where(is_upper, np.nan_to_num(upper), lower)
+        return class_averages(setting.units, values2, setting.classes.powers, snr, multiplier, coupling)
 
     def surplus(log_coupling: np.ndarray) -> np.ndarray:
         a = averages(log_coupling)
@@ -137,7 +148,7 @@ def _profiles(setting: Setting, alpha: float, n_points: int) -> Landscape:
 
     low, high = (np.full(n_points, end) for end in _LOG_COUPLING)
     log_coupling = decreasing_root(surplus, low, high, atol=1e-5)
-    a = profile.averages(multiplier, np.exp(log_coupling))
+    a = averages(log_coupling, is_rough=False)
     tilt = _tilt_of(setting, a.learnt, a.left)
     f = _potential(setting, alpha, tilt, a.kernel_gap, a.entropy)
     overlap = np.sqrt(np.clip(a.learnt / (a.learnt + a.left), 0.0, 1.0))
@@ -150,11 +161,11 @@ def _profiles(setting: Setting, alpha: float, n_points: int) -> Landscape:
 def _conjugate(setting: Setting, overlap: np.ndarray) -> np.ndarray:
     """x with F(x) = 𝒬, by interpolation of ln x in the logarithm of the odds of 𝒬, polished by Newton."""
     weights = setting.problem.weights
-    channel = weights.channel(GRID[1:])
+    channel = weights.channel(setting.units.grid)
     odds = np.log(channel.overlap) - np.log(np.maximum(channel.mmse, 1e-300))
     use = np.concatenate([[True], np.diff(np.maximum.accumulate(odds)) > 0]) & np.isfinite(odds)
     goal = np.log(np.maximum(overlap, 1e-12)) - np.log(np.maximum(1 - overlap, 1e-12))
-    u = np.interp(goal, odds[use], np.log(GRID[1:])[use])
+    u = np.interp(goal, odds[use], np.log(setting.units.grid)[use])
     for _ in range(3):
         x = np.exp(u)
         now = weights.channel(x)
@@ -169,33 +180,44 @@ def _tilt(setting: Setting, overlap: np.ndarray) -> np.ndarray:
 
 
 def _tilt_of(setting: Setting, learnt: np.ndarray, left: np.ndarray) -> np.ndarray:
-    """τ = mmse⁻¹(1 - 𝒬²)."""
+    """ln τ, τ = mmse⁻¹(1 - 𝒬²); -inf where nothing is learnt."""
     log_odds = np.log(np.maximum(learnt, 1e-290)) - np.log(np.maximum(left, 1e-290))
-    return np.where(learnt > 1e-280, np.exp(setting.table.log_snr_of(log_odds)), 0.0)
+    return np.where(learnt > 1e-280, setting.matrix.rough_log_snr_of(log_odds), -np.inf)
+
+
+def _after(setting: Setting, log_tilt: np.ndarray, log_coupling: np.ndarray) -> np.ndarray:
+    """mmse(τ + q̂₂)."""
+    if setting.mu2_squared == 0:
+        return np.ones(log_tilt.size)
+    return setting.matrix.mmse(np.logaddexp(log_tilt, setting.log_hat_scale + log_coupling))[0]
 
 
 def _strength(
-    setting: Setting, alpha: float, tilt: np.ndarray, kernel_gap: np.ndarray, log_coupling: np.ndarray
+    setting: Setting, alpha: float, log_tilt: np.ndarray, kernel_gap: np.ndarray, log_coupling: np.ndarray
 ) -> np.ndarray:
     """ln of 2αψ_out'/γ at a given B."""
-    hat = setting.gamma * setting.mu2_squared * np.exp(log_coupling)
-    gap = setting.output_gap(setting.table.exact(tilt + hat)[0], kernel_gap)
+    gap = setting.output_gap(_after(setting, log_tilt, log_coupling), kernel_gap)
     slope = setting.problem.channel.free_entropy_slope(gap, setting.power)
     return np.log(2 * alpha * np.maximum(slope, 1e-300) / setting.gamma)
 
 
 def _potential(
-    setting: Setting, alpha: float, tilt: np.ndarray, kernel_gap: np.ndarray, entropy: np.ndarray
+    setting: Setting, alpha: float, log_tilt: np.ndarray, kernel_gap: np.ndarray, entropy: np.ndarray
 ) -> np.ndarray:
     """f with q₂ and its conjugate extremised, given the overlaps of the units."""
-    low, high = (np.full(tilt.shape, end) for end in _LOG_COUPLING)
+    low, high = (np.full(log_tilt.shape, end) for end in _LOG_COUPLING)
     log_coupling = decreasing_root(
-        lambda u: _strength(setting, alpha, tilt, kernel_gap, u) - u, low, high, atol=1e-9
+        lambda u: _strength(setting, alpha, log_tilt, kernel_gap, u) - u, low, high, atol=1e-9
     )
-    hat = setting.gamma * setting.mu2_squared * np.exp(log_coupling)
-    after = setting.table.exact(tilt + hat)[0]
+    after = _after(setting, log_tilt, log_coupling)
     gap = setting.output_gap(after, kernel_gap)
-    matrix = 0.25 * hat * after + setting.table.information_drop(tilt, hat)
+    matrix = np.zeros(log_tilt.size)
+    if setting.mu2_squared > 0:
+        log_hat = setting.log_hat_scale + log_coupling
+        is_tilted = np.isfinite(log_tilt)
+        drop = -setting.matrix.information(log_hat)
+        drop[is_tilted] = setting.matrix.information_drop(log_tilt[is_tilted], log_hat[is_tilted])
+        matrix = 0.25 * np.exp(log_hat) * after + drop
     return (
         setting.problem.channel.free_entropy(gap, setting.power) + (matrix + setting.gamma * entropy) / alpha
     )

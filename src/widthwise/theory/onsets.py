@@ -15,11 +15,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..denoising import MatrixDenoiser
+from ..numerics.roots import bracketed_root, decreasing_root
 from ..problem import Problem
-from .made_once import exact_families, profile_of, setting_of
-from .roots import bracketed_root, decreasing_root
-from .solver import universal_solutions
+from .families.continuous_profile import ContinuousProfile
+from .families.profile import ProfileFamily
+from .families.registry import specialised_families
+from .setting import setting_of
+from .solve import universal_solutions
 
 __all__ = ["first_unit", "onset", "onset_criterion", "profile_onset"]
 
@@ -47,10 +49,9 @@ def onset(problem: Problem, largest: float | None = None) -> float:
         return math.inf
     if needed == 0:
         return 0.0
-    hat = float(MatrixDenoiser(problem.readouts, problem.gamma).snr_of(1 - needed, needed))
-    coupling = np.array([hat / (setting.gamma * setting.mu2_squared)])
+    log_hat = setting.spectral.log_snr_of(np.array([math.log(needed) - math.log1p(-needed)]))
     gap = setting.output_gap(np.array([1 - needed]), np.array([setting.kernel_total]))
-    return float(setting.alpha_of(coupling, gap)[0])
+    return float(np.exp(setting.log_alpha(log_hat - setting.log_hat_scale, gap)[0]))
 
 
 @lru_cache(maxsize=64)
@@ -60,39 +61,45 @@ def first_unit(problem: Problem, value: float) -> float:
     The others are still at τ = 0, so that A and B are known functions of one another; the
     units leave 0 continuously (the criterion of :func:`onset`) or jump, whichever is first.
     """
-    setting, profile = setting_of(problem), profile_of(problem)
+    setting = setting_of(problem)
+    profile = _profile(problem)
 
     def couplings(log_coupling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        coupling = np.exp(log_coupling)
-        recovered = setting.table.exact(setting.gamma * setting.mu2_squared * coupling)[1]
-        return np.maximum(recovered / setting.gamma, 1e-280), coupling
+        log_hat = setting.log_hat_scale + log_coupling
+        recovered = setting.spectral.mmse(log_hat)[1] if setting.mu2_squared > 0 else np.zeros(log_hat.size)
+        return np.maximum(recovered / setting.gamma, 1e-280), np.exp(log_coupling)
 
     def surplus(log_coupling: np.ndarray) -> np.ndarray:
         return np.log(profile.first_level(*couplings(log_coupling))) - 2 * math.log(value)
 
-    log_coupling = decreasing_root(surplus, np.array([-40.0]), np.array([40.0]), atol=1e-14)
-    if abs(surplus(log_coupling)[0]) > 1e-8:
+    log_coupling = decreasing_root(surplus, np.array([-60.0]), np.array([60.0]), atol=1e-14)
+    if not abs(surplus(log_coupling)[0]) < 1e-8:
         return math.inf
-    pull, coupling = couplings(log_coupling)
+    pull, _ = couplings(log_coupling)
     gap = setting.output_gap(1 - setting.gamma * pull, np.array([setting.kernel_total]))
-    return float(setting.alpha_of(coupling, gap)[0])
+    return float(np.exp(setting.log_alpha(log_coupling, gap)[0]))
+
+
+@lru_cache(maxsize=64)
+def _profile(problem: Problem) -> ContinuousProfile:
+    """Units of any readout, for a law of which only a vanishing fraction is learnt."""
+    setting = setting_of(problem)
+    return ContinuousProfile(setting.units, problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
 
 
 def profile_onset(problem: Problem, value: float) -> float:
     """α at which units with |readout| = value leave 0 along the curve of equilibrium profiles."""
     if value >= problem.readouts.largest or math.isinf(problem.readouts.largest):
         return first_unit(problem, value)
-    (family,) = exact_families(problem)
-    profile = profile_of(problem)
-    setting = family.setting
+    (family,) = specialised_families(problem)
+    assert isinstance(family, ProfileFamily)
 
     def level(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """ln v² from which units are learnt, at tilts e^u, and ln α."""
-        states, log_alpha, _ = family.solve(u)
-        coupling = np.exp(states.log_coupling)
-        pair = setting.table.pair(np.exp(states.log_tilt), setting.gamma * setting.mu2_squared * coupling)
-        start = profile.first_level(np.maximum(pair.pull / setting.gamma, 1e-280), coupling)
-        return np.where(states.residual < 1e-8, np.log(start), np.nan), log_alpha
+        points = family.at(u)
+        _, pull, _ = family.state(points.u, points.z)
+        start = family.profile.first_level(pull, np.exp(points.z[:, 0]))
+        return np.where(points.is_good, np.log(start), np.nan), points.log_alpha
 
     goal = 2 * math.log(value)
     u = family.grid

@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .made_once import profile_of, setting_of
+from .families.continuous_profile import ContinuousProfile
+from .setting import setting_of
 from .solution import Solution
 
 __all__ = ["overlap_profile"]
@@ -22,11 +23,15 @@ def overlap_profile(solution: Solution, readouts: ArrayLike, *, theory: str = "m
         return np.full(v.shape, np.nan)
     if solution.branch == "universal":
         return np.zeros(v.shape)
+    if np.isinf(solution.tilt):  # all weights are known
+        return np.where(v == 0, 0.0, 1.0)
     problem = solution.problem
     setting = setting_of(problem, theory)
-    tilt, hat = np.array([solution.tilt]), np.array([solution.matrix_overlap_hat])
-    pull = np.maximum(setting.table.pair(tilt, hat).pull / setting.gamma, 1e-280)
     slope = problem.channel.free_entropy_slope(np.array([solution.excess_error]), setting.power)
     coupling = 2 * solution.alpha / setting.gamma * slope
-    snr = profile_of(problem).snr_at(pull, coupling, v.ravel() ** 2)
+    with np.errstate(divide="ignore"):
+        pair = setting.matrix.pair(np.log([solution.tilt]), np.log([solution.matrix_overlap_hat]))
+    pull = np.maximum(np.exp(pair.log_pull) / setting.gamma, 1e-280)
+    profile = ContinuousProfile(setting.units, problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
+    snr = profile.snr_at(pull, coupling, v.ravel() ** 2)
     return np.asarray(problem.weights.overlap(snr))[0].reshape(v.shape)

@@ -19,10 +19,8 @@ from .._shown import Shown
 from ..problem import Problem
 from .errors import check_error, error_at, gap_of_error
 from .linear_regime import solve_linear
-from .made_once import setting_of
-from .matrix_table import matrix_table
-from .saddle import Setting
-from .solver import THEORIES, InexactPotentialWarning, learning_curve
+from .setting import THEORIES, Setting, setting_of
+from .solve import InexactPotentialWarning, learning_curve
 
 __all__ = ["Need", "SamplesNeeded", "samples_needed"]
 
@@ -295,10 +293,10 @@ def _universal(problem: Problem, quantity: str, target: float) -> Need:
         return Need(math.inf, None, False, limit)
     if left >= 1:
         return Need(0.0, None, True, limit)
-    hat = float(matrix_table(problem.readouts, problem.gamma).denoiser.snr_of(left, 1 - left))
-    coupling = np.array([hat / (setting.gamma * setting.mu2_squared)])
+    log_hat = setting.spectral.log_snr_of(np.array([math.log1p(-left) - math.log(left)]))
     gap = setting.output_gap(np.array([left]), np.array([total]))
-    return Need(float(setting.alpha_of(coupling, gap)[0]), None, True, limit)
+    alpha = np.exp(setting.log_alpha(log_hat - setting.log_hat_scale, gap)[0])
+    return Need(float(alpha), None, True, limit)
 
 
 def _optimum(problem: Problem, quantity: str, target: float, readout: float | None, theory: str) -> Need:

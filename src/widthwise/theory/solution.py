@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._shown import Plotted
 from ..problem import Problem
+
+if TYPE_CHECKING:
+    from .families.base import Family
 
 __all__ = ["CONVERGED", "FIELDS", "LearningCurve", "NotConverged", "Solution", "error_column"]
 
@@ -79,10 +82,22 @@ class Solution(Plotted):
     """The error measure asked for, such as "zero-one"; empty if none was."""
     error: float = field(default=float("nan"), repr=False)
     """Its value."""
+    family: Family | None = field(default=None, repr=False)
+    """The curve of solutions that this one lies on; None for perfect learning and missing points."""
+    parameter: float = field(default=float("nan"), repr=False)
+    """Where on the family's curve."""
+    state: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
+    """The family's unknowns."""
 
     @property
     def is_converged(self) -> bool:
         return self.status == CONVERGED
+
+    @property
+    def n_learnt(self) -> int:
+        """Number of distinct |readouts| whose units are learnt."""
+        learnt = self.readout_values[self.weight_overlap > 0]
+        return int(np.unique(np.round(learnt**2, 10)).size)
 
     def require(self) -> Solution:
         """This solution, or :class:`NotConverged` with the reason."""

@@ -1,8 +1,9 @@
 r"""Learning transitions: where hidden units begin to be learnt, and where branches change places.
 
-Continuous onsets come from exact criteria (:mod:`onsets`); a further class of readouts sets in where
-its own family is born.  First-order transitions are crossings of free entropies (:mod:`maxwell`)
-between stretches of families, whose ends are folds: the spinodals.
+Continuous onsets come from exact criteria: a class of readouts leaves 0 where v²A = 1 on the branch that it is
+born from (for the first one, on the universal branch: :mod:`onsets`).  First-order transitions are Maxwell points,
+where two branch segments have equal free entropies; their ends are folds, the spinodals.  A solution is stationary,
+so that only the explicit dependence on α counts: d(αf)/dα = ψ_out, by which Newton's method finds the crossing.
 """
 
 from __future__ import annotations
@@ -10,20 +11,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from .._shown import Plotted
+from ..numerics.roots import bracketed_root
 from ..problem import Problem
-from .made_once import FEW_CLASSES, readout_classes
-from .maxwell import maxwell_point
-from .onsets import first_unit, onset, onset_criterion, profile_onset
-from .perfect import can_be_perfect
+from .families.classes import ClassFamily
+from .families.perfect import can_be_perfect
+from .families.registry import FEW_CLASSES, has_few_classes, specialised_families, universal_family
+from .onsets import first_unit, onset, onset_criterion
+from .segments import Segment, segment_of
+from .setting import readout_classes, setting_of
 from .solution import Solution
-from .solver import ALPHA_RANGE, _as_alpha, all_solutions, exact_reason
-from .stretches import has_few_classes, stretches_of
+from .solve import ALPHA_RANGE, all_solutions, as_alpha, exact_reason, same_solution
+from .units import Root
 
-__all__ = ["Transition", "TransitionList", "onset", "onset_criterion", "transitions"]
+__all__ = ["Birth", "Transition", "TransitionList", "births", "onset", "onset_criterion", "transitions"]
 
 # The equilibrium is compared at this many values of α. Either side of every birth and fold is looked at
 # besides, so that only a branch that wins and loses again between two neighbours could be missed.
@@ -31,6 +36,8 @@ _N_GRID = 40
 # How far beside a birth the equilibrium is looked at: closer than this the newly born solution and
 # the one it leaves have equal free entropies and stabilities that rounding decides.
 _SIDE = 2e-5
+_N_STEPS = 80
+_RTOL = 1e-12
 
 
 @dataclass(frozen=True)
@@ -96,9 +103,8 @@ def transitions(
 ) -> TransitionList:
     """All transitions of the equilibrium for 0 < α <= alpha_max, in order.
 
-    Up to 16 distinct |readouts| are followed one by one. A law of more values, like a continuous one, is one
-    profile 𝒬_W(v), each unit at its own equilibrium: of a continuous law the first onset is listed, of a
-    discrete one that of every class, and jumps of the whole profile for both.
+    Every class of a discrete law is followed. A continuous law is one profile 𝒬_W(v), each unit at its own
+    equilibrium: the first onset is listed, and jumps of the whole profile.
 
     Parameters
     ----------
@@ -114,7 +120,7 @@ def transitions(
     alpha_max = float(alpha_max)
     if not (alpha_max > 0 and math.isfinite(alpha_max)):
         raise ValueError(f"alpha_max must be > 0 and finite, got {alpha_max:g}")
-    _as_alpha(alpha_max)
+    as_alpha(alpha_max)
     criterion = onset_criterion(problem, alpha_max)
     reason = exact_reason(problem)
     note = ""
@@ -122,24 +128,102 @@ def transitions(
         found = []  # whatever the potential prefers, the equilibrium stays universal
     else:
         found = _jumps_and_births(problem, alpha_max, n_grid, solved or {})
-        if not has_few_classes(problem):
-            found = sorted([*_profile_onsets(problem, alpha_max, truncate), *found], key=lambda t: t.alpha)
-            note = _profile_note(problem)
+        if setting_of(problem).classes is None:
+            found = sorted([*_first_onset(problem, truncate), *found], key=lambda t: t.alpha)
+            note = "units of smaller |v| follow one after the other, without a transition of their own"
     reached = [t for t in found if t.alpha <= alpha_max]
     return TransitionList(reached, problem, alpha_max, criterion, reason, note)
+
+
+@dataclass(frozen=True)
+class Birth:
+    """Where a class of readouts leaves 0 continuously."""
+
+    alpha: float
+    readout: float
+    number: int
+    """Of the class; 0 has the largest |readout|."""
+
+
+@lru_cache(maxsize=64)
+def births(problem: Problem, theory: str = "main") -> tuple[Birth, ...]:
+    """Every α at which v²A = 1 for a class that is not learnt, on any branch."""
+    setting = setting_of(problem, theory)
+    if setting.classes is None or setting.mu2_squared == 0:
+        return ()
+    values2 = setting.classes.values2
+    found = []
+    if theory == "main" and math.isfinite(first := onset(problem)):
+        found.append(Birth(first, float(np.sqrt(values2[0])), 0))
+    for family in specialised_families(problem, theory):
+        if not isinstance(family, ClassFamily) or family.moving + 1 == values2.size:
+            continue
+        nodes, is_joined = family.curve
+        if len(nodes) < 2:
+            continue
+        last = family.moving + 1 if family.smaller is Root.ZERO else values2.size - 1
+        for k in range(family.moving + 1, last + 1):
+            found += [
+                Birth(alpha, float(np.sqrt(values2[k])), k) for alpha in _births_along(family, k, nodes, is_joined)
+            ]
+    unique: list[Birth] = []
+    for birth in sorted(found, key=lambda b: (b.number, b.alpha)):
+        if not any(b.number == birth.number and abs(b.alpha / birth.alpha - 1) < 1e-9 for b in unique):
+            unique.append(birth)
+    return tuple(unique)
+
+
+def _births_along(family: ClassFamily, k: int, nodes, is_joined) -> list[float]:  # type: ignore[no-untyped-def]
+    log_v2 = math.log(family.values2[k])
+
+    def surplus(points) -> np.ndarray:  # type: ignore[no-untyped-def]
+        pair = family.setting.matrix.pair(points.z[:, 0], family.setting.log_hat_scale + points.z[:, 1])
+        return pair.log_pull - math.log(family.setting.gamma) + log_v2
+
+    values = surplus(nodes)
+    found = []
+    for i in np.nonzero((values[:-1] * values[1:] < 0) & is_joined[:-1])[0]:
+        start = nodes.z[i : i + 1]
+
+        def at(u: float, start: np.ndarray = start) -> float:
+            return float(surplus(family.at(np.array([u]), start))[0])
+
+        u, _ = bracketed_root(at, float(nodes.u[i]), float(nodes.u[i + 1]), xtol=1e-15, ftol=1e-14)
+        point = family.at(np.array([u]), start)
+        if point.is_good[0]:
+            found.append(float(np.exp(point.log_alpha[0])))
+    return found
+
+
+def _marks(problem: Problem, alpha_max: float) -> list[float]:
+    """All births and folds up to alpha_max."""
+    families = (universal_family(problem), *specialised_families(problem))
+    every = [b.alpha for b in births(problem)]
+    for family in families:
+        every += np.exp(family.folds.log_alpha).tolist()
+        nodes, is_joined = family.curve
+        # Where a family begins or ends within the range.
+        ends = np.nonzero(~is_joined[:-1])[0] if len(nodes) else np.empty(0, dtype=int)
+        every += np.exp(nodes.log_alpha[ends]).tolist()
+    return sorted(a for a in every if ALPHA_RANGE[0] <= a <= alpha_max)
 
 
 def _jumps_and_births(
     problem: Problem, alpha_max: float, n_grid: int, solved: Mapping[float, list[Solution]]
 ) -> list[Transition]:
-    """Changes of the stretch that is on top."""
-    known = stretches_of(problem)
-    marks = known.marks(alpha_max)
-    if can_be_perfect(problem):  # from any α on, though not before the labels hold enough information
+    """Changes of the segment that is on top."""
+    setting = setting_of(problem)
+    if setting.is_linear:
+        return []
+    marks = _marks(problem, alpha_max)
+    if can_be_perfect(setting):  # from any α on, though not before the labels hold enough information
         entropy = problem.weights.entropy or 0.0
-        marks = [*marks, min(alpha_max, 0.01 * problem.gamma * entropy)]
-    # A profile without folds is one curve from its onset on: nothing can change places.
-    elif not marks or (not has_few_classes(problem) and not known.fold_alpha[0].size):
+        marks.append(min(alpha_max, 0.01 * problem.gamma * entropy))
+    elif not has_few_classes(setting):
+        if setting.classes is None and not any(f.folds.u.size for f in specialised_families(problem)):
+            return []  # a profile without folds is one curve from its onset on: nothing can change places
+        marks.append(0.01 * alpha_max)
+    if not marks:
         return []
     ranked_at = _ranked(problem, marks, alpha_max, n_grid, solved)
     found: list[Transition] = []
@@ -148,27 +232,100 @@ def _jumps_and_births(
     return found
 
 
-def _between(problem: Problem, low: list[Solution], high: list[Solution]) -> list[Transition]:
-    """Changes of the top between two values of α, given all solutions there."""
-    known, is_profile = stretches_of(problem), not has_few_classes(problem)
-    old, new = known.name_of(low[0]), known.name_of(high[0])
+def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) -> list[Transition]:
+    """Changes of the equilibrium between two values of α, given it at both."""
+    setting = setting_of(problem)
+    old, new = segment_of(low), segment_of(high)
+    jump = float(np.max(np.abs(high.weight_overlap - low.weight_overlap)))
+    newly = set(_learnt(high)) - set(_learnt(low))
+    born = [b for b in births(problem) if low.alpha <= b.alpha <= high.alpha and b.number in newly]
+    if born and jump < 0.05 and len(newly) <= len({b.number for b in born}):
+        return [Transition(b.readout, b.alpha, "continuous") for b in sorted(born, key=lambda b: b.alpha)]
     if old == new:
+        if not newly or not has_few_classes(setting) or depth > 40:
+            return []
+        # A class is born within the range, away from the sides that were looked at.
+        return _halved(problem, low, high, depth)
+    followed = old.at(high.alpha, low)
+    if followed is not None and same_solution(followed, high):
         return []
-    jump = np.max(np.abs(high[0].weight_overlap - low[0].weight_overlap))
-    is_birth = new[0] == old[0] + 1 and low[0].alpha <= known.birth[new[0] - 1] <= high[0].alpha
-    if is_birth and is_profile:
-        return []  # listed with the onsets of the profile
-    if is_birth and jump < 0.05:
-        size = float(np.sqrt(known.families[0].values2[new[0] - 1]))
-        return [Transition(size, known.birth[new[0] - 1], "continuous")]
-    crossing = maxwell_point(problem, old, new, low, high) if jump > 1e-6 else None
+    crossing = _maxwell_point(old, new, low, high)
     if crossing is None:
+        return _halved(problem, low, high, depth) if depth < 12 else []
+    alpha, before, after = crossing
+    if np.max(np.abs(after.weight_overlap - before.weight_overlap)) < 1e-6:
         return []
-    # A third stretch may lie above both where they cross: then there are two transitions, not this one.
-    middle = all_solutions(problem, np.array([crossing[0]]))[0]
-    if middle and known.name_of(middle[0]) not in (old, new):
-        return _between(problem, low, middle) + _between(problem, middle, high)
-    return _first_order(problem, (known.begin(new), known.end(old)), *crossing)
+    # A third segment may lie above both where they cross: then there are two transitions, not this one.
+    middle = next((s for s in all_solutions(problem, np.array([alpha]))[0] if s.is_equilibrium), None)
+    if (
+        middle is not None
+        and depth < 60
+        and segment_of(middle) not in (old, new)
+        and middle.free_entropy > before.free_entropy + 1e-11 * (1 + abs(before.free_entropy))
+    ):
+        return _between(problem, low, middle, depth + 1) + _between(problem, middle, high, depth + 1)
+    return _first_order(problem, (new.begin, min(old.end, _unstable_from(old, before))), *crossing)
+
+
+def _halved(problem: Problem, low: Solution, high: Solution, depth: int) -> list[Transition]:
+    alpha = math.sqrt(low.alpha * high.alpha)
+    if high.alpha / low.alpha - 1 < 1e-9:
+        return []
+    middle = next((s for s in all_solutions(problem, np.array([alpha]))[0] if s.is_equilibrium), None)
+    if middle is None:
+        return []
+    return _between(problem, low, middle, depth + 1) + _between(problem, middle, high, depth + 1)
+
+
+def _learnt(solution: Solution) -> list[int]:
+    """Numbers of the classes that are learnt (0: a continuous law of which units are)."""
+    classes = readout_classes(solution.problem)
+    if classes is None:
+        return [0] if solution.branch == "specialised" else []
+    v2 = solution.readout_values[solution.weight_overlap > 0] ** 2
+    return sorted({int(np.argmin(np.abs(classes.values2 - value))) for value in v2})
+
+
+def _unstable_from(segment: Segment, before: Solution) -> float:
+    """α from which a segment is unstable because a class that it leaves at 0 cannot stay there."""
+    learnt = _learnt(before)
+    later = [b.alpha for b in births(before.problem) if b.alpha >= before.alpha * (1 - 1e-9) and b.number not in learnt]
+    for alpha in sorted(later):
+        there = segment.at(alpha * (1 + _SIDE), before)
+        if there is not None and not there.is_stable:
+            return alpha
+    return math.inf
+
+
+def _maxwell_point(
+    old: Segment, new: Segment, low: Solution, high: Solution
+) -> tuple[float, Solution, Solution] | None:
+    """α where the segment ``new`` overtakes ``old``, and the two solutions there."""
+    problem = low.problem
+    channel, power = problem.channel, problem.output_power
+    a, b = low.alpha, high.alpha
+    before, after = low, high
+    best = None
+    c = 0.5 * (a + b)
+    for _ in range(_N_STEPS):
+        one, other = old.at(c, before), new.at(c, after)
+        if one is None and other is None:
+            return best
+        step = math.nan
+        if one is not None and other is not None:
+            best, before, after = (c, one, other), one, other
+            gain = c * (other.free_entropy - one.free_entropy)
+            gaps = channel.free_entropy(np.array([one.excess_error, other.excess_error]), power)
+            rate = float(gaps[1] - gaps[0])
+            step = -gain / rate if rate != 0 else math.nan
+            is_new = gain > 0
+        else:
+            is_new = one is None
+        a, b = (a, c) if is_new else (c, b)
+        if abs(step) <= _RTOL * c or b - a <= _RTOL * c:
+            break
+        c = c + step if a < c + step < b else 0.5 * (a + b)
+    return best
 
 
 def _ranked(
@@ -177,8 +334,8 @@ def _ranked(
     alpha_max: float,
     n_grid: int,
     solved: Mapping[float, list[Solution]],
-) -> list[list[Solution]]:
-    """All solutions at enough values of α, in order, using those that are known."""
+) -> list[Solution]:
+    """The equilibrium at enough values of α, in order, using what is known."""
     have = np.array(sorted(a for a in solved if a <= alpha_max))
     grid = np.geomspace(max(0.5 * min(marks), ALPHA_RANGE[0]), alpha_max, n_grid)
     if have.size:
@@ -186,10 +343,11 @@ def _ranked(
         apart = np.abs(np.log(grid[:, None] / have)).min(axis=1)
         grid = grid[(apart > 0.75 * step) | (grid == alpha_max)]
     sides = [m * (1 + e) for m in marks for e in (-_SIDE, _SIDE) if m * (1 + e) <= alpha_max]
-    wanted = np.setdiff1d(np.concatenate([grid, sides]), have)
-    table = dict(zip(wanted.tolist(), all_solutions(problem, wanted), strict=True))
+    asked = np.setdiff1d(np.concatenate([grid, sides]), have)
+    table = dict(zip(asked.tolist(), all_solutions(problem, asked), strict=True))
     table |= {a: solved[a] for a in have.tolist()}
-    return [table[a] for a in sorted(table) if table[a]]
+    tops = (next((s for s in table[a] if s.is_equilibrium), None) for a in sorted(table))
+    return [s for s in tops if s is not None]
 
 
 def _first_order(
@@ -199,7 +357,7 @@ def _first_order(
     error = before.excess_error - after.excess_error
     gains = after.weight_overlap - before.weight_overlap
     newly = (after.weight_overlap > 0) & (before.weight_overlap == 0)
-    if not newly.any() or not has_few_classes(problem):
+    if not newly.any() or not has_few_classes(setting_of(problem)):
         newly = gains == gains.max()
     items = []
     for v in np.unique(np.round(np.abs(after.readout_values[newly]), 12))[::-1]:
@@ -209,29 +367,10 @@ def _first_order(
     return items
 
 
-def _profile_onsets(problem: Problem, alpha_max: float, truncate: float | None) -> list[Transition]:
-    """Onsets along the curve of equilibrium profiles."""
-    classes, largest = readout_classes(problem), problem.readouts.largest
-    if classes is None:
-        if math.isinf(largest) and truncate is None:
-            return [Transition(math.inf, 0.0, "continuous")]
-        value = float(truncate) if math.isinf(largest) and truncate is not None else largest
-        return [Transition(value, first_unit(problem, value), "continuous")]
-    found = []
-    for value2 in classes[0]:
-        value = float(np.sqrt(value2))
-        alpha = profile_onset(problem, value)
-        if alpha > alpha_max:
-            break
-        found.append(Transition(value, alpha, "continuous"))
-    return found
-
-
-def _profile_note(problem: Problem) -> str:
-    classes = readout_classes(problem)
-    if classes is None:
-        return "units of smaller |v| follow one after the other, without a transition of their own"
-    return (
-        f"{classes[0].size} distinct |readouts| are more than {FEW_CLASSES} and are treated as one profile; "
-        "a class that jumps is given the alpha at which one unit of it would"
-    )
+def _first_onset(problem: Problem, truncate: float | None) -> list[Transition]:
+    """Where the first units of a continuous law are learnt."""
+    largest = problem.readouts.largest
+    if math.isinf(largest) and truncate is None:
+        return [Transition(math.inf, 0.0, "continuous")]
+    value = float(truncate) if math.isinf(largest) and truncate is not None else largest
+    return [Transition(value, first_unit(problem, value), "continuous")]

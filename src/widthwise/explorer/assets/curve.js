@@ -75,7 +75,7 @@
     page.draw("curve", { data: data, layout: layout }, (place) => {
       page.drawn = Math.max(page.drawn, best.serial);
       const isSketch = best === sketch;
-      document.getElementById("progress").textContent = isSketch ? "sketch, refining …" : "";
+      document.getElementById("progress").textContent = isSketch ? "refining …" : "";
       document.getElementById("transitions").classList.toggle("stale", isSketch); // of the curve before
       page.watch(place);
     });

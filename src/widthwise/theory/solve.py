@@ -1,51 +1,49 @@
 """Solve a problem: one solution, all solutions, or a learning curve.
 
-The families of solutions are traced once for a problem (they do not depend on α), every
-crossing with the asked α is polished by Newton's method on the exact equations, and what is
-left are distinct solutions, ranked by free entropy.  ``theory="factorised"`` replaces the
-spectrum in the specialised solutions by independent Gaussian entries (:mod:`factorised`).
+The families of solutions (:mod:`families`) are traced once for a problem; they do not depend on α.  Every
+crossing with the asked α is a solution, and solutions are ranked by free entropy.  ``theory="factorised"``
+replaces the spectrum in the specialised solutions by independent Gaussian entries.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..ingredients.weights import Gaussian
 from ..problem import Problem
-from .assemble import ACCEPTED, assemble_averaged, assemble_classes, assemble_universal
-from .averaged import solve_averaged
 from .errors import check_error, with_error
-from .made_once import FEW_CLASSES, exact_families, family_of, profile_of, readout_classes, setting_of
-from .perfect import can_be_perfect, perfect_solutions
-from .saddle import ClassSolutions, solve_classes, solve_universal
+from .families.base import Family
+from .families.perfect import can_be_perfect, perfect_solutions
+from .families.registry import has_few_classes, specialised_families, universal_family
+from .setting import THEORIES, setting_of
 from .solution import CONVERGED, LearningCurve, Solution
-from .universal import universal_guesses
 
 __all__ = [
     "ALPHA_RANGE",
     "BRANCHES",
-    "all_solutions",
     "THEORIES",
     "InexactPotentialWarning",
+    "all_solutions",
+    "as_alpha",
     "exact_reason",
     "learning_curve",
+    "same_solution",
     "solutions",
     "solve",
     "universal_solutions",
 ]
 
 BRANCHES = ("equilibrium", "universal", "specialised")
-THEORIES = ("main", "factorised")
 
 ALPHA_RANGE = (1e-14, 1e12)
 """Where solutions are computed reliably."""
-_BESIDE = 2.5e-2  # how far from a flat stretch, in ln α, the exact curve is asked
-_NOTHING = np.log(1e-11)  # a signal-to-noise ratio that is 0
+
+BEYOND = "alpha is beyond what is computed"
+UNRESOLVED = "a solution could not be resolved"
 
 
 class InexactPotentialWarning(UserWarning):
@@ -88,12 +86,12 @@ def solve(
         Where the branch has no solution the status says so and the numbers are NaN;
         ``solution.require()`` raises ``NotConverged``.
     """
-    return _curve(problem, _as_alpha(alpha, scalar=True), branch, theory, error)[0]
+    return _curve(problem, as_alpha(alpha, scalar=True), branch, theory, error)[0]
 
 
 def solutions(problem: Problem, alpha: float, *, theory: str = "main") -> list[Solution]:
     """Every solution found at α, highest free entropy first, stable or not."""
-    return all_solutions(problem, _as_alpha(alpha, scalar=True), theory)[0]
+    return all_solutions(problem, as_alpha(alpha, scalar=True), theory)[0]
 
 
 def learning_curve(
@@ -105,7 +103,7 @@ def learning_curve(
     error: str | None = None,
 ) -> LearningCurve:
     """Solutions along α on one branch; see :func:`solve`. The whole curve is one batch."""
-    return _curve(problem, _as_alpha(alphas), branch, theory, error)
+    return _curve(problem, as_alpha(alphas), branch, theory, error)
 
 
 def _curve(problem: Problem, alpha: np.ndarray, branch: str, theory: str, error: str | None) -> LearningCurve:
@@ -138,11 +136,12 @@ def exact_reason(problem: Problem) -> str:
 
 
 def _pick(problem: Problem, alpha: float, ranked: list[Solution], branch: str) -> Solution:
+    if not ranked or ranked[0].status != CONVERGED:
+        status = ranked[0].status if ranked else BEYOND
+        return Solution.missing(problem, alpha, branch, status)
     if branch == "equilibrium":
         equilibrium = next((s for s in ranked if s.is_equilibrium), None)
-        return equilibrium or Solution.missing(problem, alpha, branch, "alpha is beyond what is computed")
-    if not ranked:
-        return Solution.missing(problem, alpha, branch, "alpha is beyond what is computed")
+        return equilibrium or Solution.missing(problem, alpha, branch, UNRESOLVED)
     matching = [s for s in ranked if s.branch == branch]
     stable = [s for s in matching if s.is_stable]
     if stable or matching:
@@ -151,47 +150,63 @@ def _pick(problem: Problem, alpha: float, ranked: list[Solution], branch: str) -
 
 
 def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> list[list[Solution]]:
-    """All distinct converged solutions at each α, ranked, with one marked as equilibrium.
+    """All distinct solutions at each α, ranked, with one marked as equilibrium.
 
-    That is the first, but for problems whose exact answer is known to be the universal one.
+    That is the first, but for problems whose exact answer is known to be the universal one. An α beyond what is
+    computed has none; where one of the solutions could not be resolved, the list begins with a
+    missing solution whose status says so.
     """
-    if theory not in THEORIES:
-        raise ValueError(f"unknown theory {theory!r}; choose from {', '.join(THEORIES)}")
+    setting = setting_of(problem, theory)
     at: list[list[Solution]] = [[] for _ in alpha]
-    for solution, i in zip(universal_solutions(problem, alpha), range(alpha.size), strict=True):
+    lost: set[int] = set()
+    for i, solution in enumerate(universal_solutions(problem, alpha)):
         # f_uni of the factorised theory has no overlaps of units in which it could be unstable.
         at[i].append(solution if theory == "main" else replace(solution, is_stable=solution.is_converged))
-    for index, found in (_more_universal(problem, alpha), *_specialised(problem, alpha, theory)):
-        for i, solution in zip(index, found, strict=True):
-            if solution.status == CONVERGED and not any(_same(solution, other) for other in at[i]):
+    families: tuple[Family, ...] = (universal_family(problem), *specialised_families(problem, theory))
+    for family in families:
+        index, points, missed = family.crossings(alpha)
+        lost |= set(missed.tolist())
+        for i, solution in zip(index, family.solutions(points), strict=True):
+            if not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
-    for i, solution in enumerate(perfect_solutions(problem, alpha)):
+    if setting.classes is not None and not has_few_classes(setting):
+        from .families.many import solve_many
+
+        for i, solution in solve_many(setting, alpha):
+            if not any(same_solution(solution, other) for other in at[i]):
+                at[i].append(solution)
+    for i, solution in enumerate(perfect_solutions(setting, alpha)):
         at[i].append(solution)
-    ranked: list[list[Solution]] = []
     reach = _reach(problem, theory)
-    for a, here in zip(alpha, at, strict=True):
-        if a > reach:  # the specialised solutions are out of the tables: the rest would mislead
-            ranked.append([])
-            continue
-        good = _rank([s for s in here if s.status == CONVERGED])
-        if good:
-            best, note = 0, ""
-            if good[0].branch == "specialised" and (note := exact_reason(problem)):
-                best = next((i for i, s in enumerate(good) if s.branch == "universal"), 0)
-            good[best] = replace(good[best], is_equilibrium=True, note=note)
-        ranked.append(good)
+    ranked = []
+    for i, (a, here) in enumerate(zip(alpha, at, strict=True)):
+        ranked.append([] if a > reach else _ranked(problem, float(a), here, is_complete=i not in lost))
     return ranked
+
+
+def _ranked(problem: Problem, alpha: float, found: list[Solution], *, is_complete: bool) -> list[Solution]:
+    """Highest free entropy first, the equilibrium marked."""
+    good = _rank([s for s in found if s.status == CONVERGED])
+    if not good:
+        return []
+    note = ""
+    best = 0
+    if good[0].branch == "specialised" and (note := exact_reason(problem)):
+        best = next((i for i, s in enumerate(good) if s.branch == "universal"), 0)
+    # A maximum of the potential is stable: where the first is not, the one above it is missing.
+    elif not (is_complete and good[0].is_stable):
+        return [Solution.missing(problem, alpha, "equilibrium", UNRESOLVED), *good]
+    good[best] = replace(good[best], is_equilibrium=True, note=note)
+    return good
 
 
 def _reach(problem: Problem, theory: str) -> float:
     """Largest α at which the solution with all units learnt is still within the tables."""
     setting = setting_of(problem, theory)
-    if setting.kernel_total == 0 or can_be_perfect(problem):
+    if setting.kernel_total == 0 or can_be_perfect(setting) or setting.is_linear:
         return np.inf  # nothing is learnt of single units, or they may be known beyond any table
-    classes = readout_classes(problem)
-    few = classes is not None and classes[0].size <= FEW_CLASSES
-    family = family_of(problem, classes[0].size if classes is not None and few else 0, theory)
-    return float(np.exp(family.log_alpha[-1])) if family.log_alpha.size else np.inf
+    tops = [nodes.log_alpha[-1] for f in specialised_families(problem, theory) if len(nodes := f.curve[0])]
+    return float(np.exp(max(tops))) if tops else np.inf
 
 
 def _rank(found: list[Solution]) -> list[Solution]:
@@ -207,104 +222,31 @@ def _rank(found: list[Solution]) -> list[Solution]:
 
 def universal_solutions(problem: Problem, alpha: np.ndarray) -> list[Solution]:
     """The universal solution that grows from no data, at each α."""
-    setting = setting_of(problem)
-    log_coupling, residual = solve_universal(setting, alpha)
-    return assemble_universal(setting, alpha, log_coupling, residual)
+    family = universal_family(problem)
+    if family.learns_nothing:
+        return family.nothing(alpha)
+    index, points, _ = family.crossings(alpha)
+    found: list[Solution | None] = [None] * alpha.size
+    for i, solution in zip(index, family.solutions(points), strict=True):
+        before = found[i]
+        if before is None or solution.matrix_overlap_hat < before.matrix_overlap_hat:
+            found[i] = solution
+    return [
+        s or Solution.missing(problem, float(a), "universal", "did not converge")
+        for s, a in zip(found, alpha, strict=True)
+    ]
 
 
-def _more_universal(problem: Problem, alpha: np.ndarray) -> tuple[np.ndarray, list[Solution]]:
-    """Universal solutions where the universal curve folds, with their indices into alpha."""
-    setting = setting_of(problem)
-    index, start = universal_guesses(setting, alpha)
-    if index.size == 0:
-        return index, []
-    log_coupling, residual = solve_universal(setting, alpha[index], start)
-    return index, assemble_universal(setting, alpha[index], log_coupling, residual)
-
-
-def _specialised(problem: Problem, alpha: np.ndarray, theory: str):
-    """Batches (indices into alpha, solutions), one for each family."""
-    setting = setting_of(problem, theory)
-    if setting.kernel_total == 0 and setting.mu2_squared == 0:
-        return  # a linear activation: everything is learnt from n = Θ(d) samples
-    classes = readout_classes(problem)
-    if classes is not None and classes[0].size <= FEW_CLASSES:
-        values2, powers = classes
-        for m in range(1, values2.size + 1):
-            index, found = _of_family(problem, m, theory, alpha)
-            if index.size == 0:
-                continue
-            keep = _distinct(index, found)
-            if keep.size == 0:
-                continue
-            yield (
-                index[keep],
-                assemble_classes(setting, alpha[index][keep], _rows(found, keep), values2, powers),
-            )
-        return
-    profile = profile_of(problem)
-    index, guesses = family_of(problem, 0, theory).guesses(alpha)
-    if index.size:
-        found = solve_averaged(setting, profile, alpha[index], guesses)
-        keep = _distinct(index, found)
-        if keep.size == 0:
-            return
-        yield index[keep], assemble_averaged(setting, profile, alpha[index][keep], _rows(found, keep))
-
-
-def _of_family(problem: Problem, m: int, theory: str, alpha: np.ndarray) -> tuple[np.ndarray, ClassSolutions]:
-    """Solutions with m classes learnt, with their indices into alpha.
-
-    From approximate guesses, and from exact ones where the family folds or nearly does: nothing else leads
-    to all of them there.
-    """
-    rough = family_of(problem, m, theory)
-    values2, powers = readout_classes(problem)  # type: ignore[misc]
-    learnt = (values2[:m], powers[:m], float(powers[m:].sum()))
-    setting = setting_of(problem, theory)
-    index, guesses = rough.guesses(alpha)
-    found = solve_classes(setting, alpha[index], *learnt, guesses) if index.size else guesses
-    low, high = rough.flat_stretches
-    log_alpha = np.log(alpha)[:, None]
-    near = np.nonzero(np.any((log_alpha > low - _BESIDE) & (log_alpha < high + _BESIDE), axis=1))[0]
-    if near.size == 0:
-        return index, found
-    more, guesses = exact_families(problem, theory)[m - 1].guesses_where_flat(alpha[near])
-    if more.size == 0:
-        return index, found
-    extra = solve_classes(setting, alpha[near[more]], *learnt, guesses, is_exact=True)
-    both = [np.concatenate([getattr(f, name) for f in (found, extra)]) for name in vars(found)]
-    return np.concatenate([index, near[more]]), ClassSolutions(*both)
-
-
-def _rows(found: Any, keep: np.ndarray) -> Any:
-    return type(found)(*(getattr(found, name)[keep] for name in vars(found)))
-
-
-def _distinct(index: np.ndarray, found: Any) -> np.ndarray:
-    """Rows that converged, without repetitions of one solution."""
-    keep: list[int] = []
-    state = np.column_stack([found.log_tilt, found.log_coupling, found.log_snr])
-    for i in np.argsort(found.residual, kind="stable"):
-        if not found.residual[i] <= ACCEPTED:
-            continue
-        if np.any(found.log_snr[i] < _NOTHING):  # a guess that ran away to the family's end
-            continue
-        if any(index[j] == index[i] and np.max(np.abs(state[j] - state[i])) < 1e-4 for j in keep):
-            continue
-        keep.append(int(i))
-    return np.array(sorted(keep), dtype=int)
-
-
-def _same(one: Solution, other: Solution) -> bool:
+def same_solution(one: Solution, other: Solution) -> bool:
+    """Whether two solutions at one α are the same."""
     return one.branch == other.branch and bool(
         np.max(np.abs(one.weight_overlap - other.weight_overlap)) < 1e-9
         and abs(one.matrix_overlap - other.matrix_overlap) < 1e-9
-        and abs(np.log(one.tilt / other.tilt) if one.tilt > 0 and other.tilt > 0 else 0.0) < 1e-6
+        and abs(np.log(one.tilt / other.tilt) if 0 < one.tilt < np.inf and 0 < other.tilt < np.inf else 0.0) < 1e-6
     )
 
 
-def _as_alpha(alpha: ArrayLike, *, scalar: bool = False) -> np.ndarray:
+def as_alpha(alpha: ArrayLike, *, scalar: bool = False) -> np.ndarray:
     try:
         values = np.asarray(alpha, dtype=float)
     except (TypeError, ValueError):

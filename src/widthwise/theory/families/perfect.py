@@ -1,8 +1,9 @@
-r"""Perfect learning: discrete weights and noiseless labels.
+r"""Perfect learning: every weight known exactly, for discrete weights.
 
-Without noise ψ_out falls like the root of the gap when the gap opens, which beats the entropy gained by
-blurring discrete weights. All weights known, gap 0, is then a maximum of the RS potential at the end of
-its range, for any α, though no stationary point: no equation has it as its solution. There
+It is a maximum of the RS potential at the end of its range, for any α, though no stationary point, in two cases.
+Without noise ψ_out falls like the root of the gap when the gap opens, which beats the entropy gained by blurring
+discrete weights.  With an activation that jumps, g(1) - g(𝒬) opens like √(1 - 𝒬), which does so with noise too.
+There
 
 .. math:: f = \psi_\mathrm{out}(r; r) - \frac{\gamma}{\alpha} H(P_W)\, P(v \ne 0),
 
@@ -13,21 +14,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..problem import Problem
-from .solution import CONVERGED, Solution, readout_grid
+from ..setting import Setting
+from ..solution import CONVERGED, Solution, readout_grid
 
 __all__ = ["can_be_perfect", "perfect_solutions"]
 
 
-def can_be_perfect(problem: Problem) -> bool:
+def can_be_perfect(setting: Setting) -> bool:
     """Whether the equilibrium may have no error at all at finite α."""
-    return problem.channel.is_noiseless and problem.weights.entropy is not None
+    if setting.problem.weights.entropy is None or setting.is_linear:
+        return False
+    return setting.problem.channel.is_noiseless or setting.units.can_be_known
 
 
-def perfect_solutions(problem: Problem, alpha: np.ndarray) -> list[Solution]:
+def perfect_solutions(setting: Setting, alpha: np.ndarray) -> list[Solution]:
     """The solution in which every weight of a readout other than 0 is known, at each α."""
-    if not can_be_perfect(problem):
+    if not can_be_perfect(setting):
         return []
+    problem = setting.problem
     v, p = readout_grid(problem)
     entropy = problem.weights.entropy
     assert entropy is not None

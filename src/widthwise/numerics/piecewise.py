@@ -1,0 +1,136 @@
+"""Smooth functions of one variable as Chebyshev series on panels that are halved until they resolve.
+
+A panel is accepted when the last coefficients of its series are below the tolerance, when halving it has not
+made them smaller (the function itself is known no better), or when it has become as narrow as allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+__all__ = ["PiecewiseChebyshev"]
+
+_N = 12  # terms of a series; the last two are a fair measure of what is left out
+_ANGLES = np.pi * (np.arange(_N) + 0.5) / _N
+_NODES = -np.cos(_ANGLES)
+_TO_SERIES = 2 / _N * np.cos(np.outer(np.arange(_N), np.pi - _ANGLES))
+_TO_SERIES[0] /= 2
+
+
+class PiecewiseChebyshev:
+    """Several functions of one variable on an interval, with two derivatives and integrals.
+
+    Parameters
+    ----------
+    function
+        ``function(x)`` for an array x gives the functions as rows: shape (n_functions, x.size).
+    ends
+        The interval (low, high).
+    breaks
+        Places where the functions are not smooth: ends of panels.
+    widest, narrowest
+        Limits to the width of a panel.
+    atol, noise
+        The last coefficients of every function on every panel are below ``atol``, or below ``noise`` and of
+        the size that rounding gives them.
+    """
+
+    def __init__(
+        self,
+        function: Callable[[np.ndarray], np.ndarray],
+        ends: tuple[float, float],
+        *,
+        breaks: Iterable[float] = (),
+        widest: float = 2.0,
+        narrowest: float = 1e-3,
+        atol: float = 1e-11,
+        noise: float = 1e-8,
+    ) -> None:
+        low, high = ends
+        inner = sorted(b for b in breaks if low < b < high)
+        cuts = np.array([low, *inner, high])
+        pieces = [np.linspace(a, b, max(1, int(np.ceil((b - a) / widest))) + 1) for a, b in _pairs(cuts)]
+        left = np.concatenate([p[:-1] for p in pieces])
+        right = np.concatenate([p[1:] for p in pieces])
+        panels: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        parent = np.full(left.size, np.inf)  # last coefficients of the panel that was halved
+        while left.size:
+            x = 0.5 * (left + right)[:, None] + 0.5 * (right - left)[:, None] * _NODES
+            values = function(x.ravel()).reshape(-1, left.size, _N)
+            series = values @ _TO_SERIES.T
+            rest = np.abs(series[..., -2:]).max(axis=(0, 2))
+            # A smooth function gains 2^-10 by halving, a jump in its second derivative still 2^-2.
+            is_noise = (rest > 0.5 * parent) & (rest < noise)
+            done = (rest <= atol) | is_noise | (right - left <= 2 * narrowest)
+            panels.append((left[done], right[done], series[:, done]))
+            left, right, parent = left[~done], right[~done], np.repeat(rest[~done], 2)
+            middle = 0.5 * (left + right)
+            left, right = (
+                np.stack([left, middle], axis=1).ravel(),
+                np.stack([middle, right], axis=1).ravel(),
+            )
+        start = np.concatenate([p[0] for p in panels])
+        order = np.argsort(start)
+        self.low, self.high = float(low), float(high)
+        self._start = start[order]
+        self._half = 0.5 * (np.concatenate([p[1] for p in panels]) - start)[order]
+        self._series = np.concatenate([p[2] for p in panels], axis=1)[:, order]
+
+    @property
+    def n_panels(self) -> int:
+        return self._start.size
+
+    @property
+    def nodes(self) -> np.ndarray:
+        """Where the functions were evaluated, panel by panel."""
+        return self._start[:, None] + self._half[:, None] * (1 + _NODES)
+
+    @property
+    def edges(self) -> np.ndarray:
+        """Ends of the panels, from the lowest to the highest."""
+        return np.append(self._start, self.high)
+
+    def __call__(self, x: np.ndarray, which: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A function and its first two derivatives at x (inside the interval)."""
+        panel, t = self._locate(x)
+        value, slope, curvature = _clenshaw(self._series[which][panel], t)
+        half = self._half[panel]
+        return value, slope / half, curvature / half**2
+
+    def integrated(self, which: int) -> PiecewiseChebyshev:
+        """The integral of one function from the lower end."""
+        c = self._series[which]
+        integral = np.zeros((c.shape[0], _N + 1))
+        for k in range(1, _N + 1):
+            before = 2 * c[:, 0] if k == 1 else c[:, k - 1]
+            after = c[:, k + 1] if k + 1 < _N else 0.0
+            integral[:, k] = (before - after) / (2 * k)
+        integral *= self._half[:, None]
+        signs = (-1.0) ** np.arange(1, _N + 1)
+        integral[:, 0] = -(integral[:, 1:] * signs).sum(axis=1)  # 0 at the left end of each panel
+        totals = integral.sum(axis=1)
+        integral[:, 0] += np.concatenate([[0.0], np.cumsum(totals)[:-1]])
+        new = object.__new__(PiecewiseChebyshev)
+        new.low, new.high = self.low, self.high
+        new._start, new._half, new._series = self._start, self._half, integral[None]
+        return new
+
+    def _locate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        panel = np.clip(np.searchsorted(self._start, x, side="right") - 1, 0, self._start.size - 1)
+        return panel, (x - self._start[panel]) / self._half[panel] - 1
+
+
+def _pairs(cuts: np.ndarray) -> list[tuple[float, float]]:
+    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+
+
+def _clenshaw(series: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Σ c_k T_k(t) and two derivatives, for one series a point (the last axis holds the coefficients)."""
+    b1 = b2 = d1 = d2 = e1 = e2 = np.zeros(series.shape[:-1])
+    for k in range(series.shape[-1] - 1, 0, -1):
+        e1, e2 = 4 * d1 + 2 * t * e1 - e2, e1
+        d1, d2 = 2 * b1 + 2 * t * d1 - d2, d1
+        b1, b2 = series[..., k] + 2 * t * b1 - b2, b1
+    return series[..., 0] + t * b1 - b2, b1 + t * d1 - d2, 2 * d1 + t * e1 - e2

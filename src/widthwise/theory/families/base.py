@@ -1,0 +1,389 @@
+r"""A family of solutions is a curve over a parameter u, with α as a dependent variable.
+
+At given u a few unknowns z solve the family's equations, and ln α follows.  α may turn back along the
+curve (folds) while u never does, so that all solutions at a given α are the crossings of ln α(u) with it.
+The curve is traced once for a problem: nodes are added until ln α is monotone between neighbours, folds are
+nodes themselves, and every crossing is bracketed before Newton's method polishes it.  No solution is
+lost in silence: a bracket that Newton's method cannot polish is bisected, and what still fails is counted.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...numerics.roots import newton_rows
+from ..setting import Setting
+
+if TYPE_CHECKING:
+    from ..solution import Solution
+
+__all__ = ["ACCEPTED", "Family", "Points", "System"]
+
+ACCEPTED = 1e-10
+"""Residual (relative error of every saddle-point equation) up to which a solution is reported."""
+
+_RTOL, _MAX_STEPS = 1e-13, 40
+_N_HALVINGS = 9
+_N_BISECTIONS = 60
+_NARROW = 1e-3  # width in u of a bracket in which a fold is looked for
+_ROUNDING = 1e-13  # changes of ln α that mean nothing
+
+
+@dataclass
+class System:
+    """Equations of a family at given u, ln α, and their derivatives in the unknowns z and in u."""
+
+    errors: np.ndarray
+    by_z: np.ndarray
+    by_u: np.ndarray
+    log_alpha: np.ndarray
+    alpha_by_z: np.ndarray
+    alpha_by_u: np.ndarray
+
+
+@dataclass
+class Points:
+    """Solutions along a family, one a row."""
+
+    u: np.ndarray
+    z: np.ndarray
+    log_alpha: np.ndarray
+    residual: np.ndarray
+    z_slope: np.ndarray
+    """dz/du along the curve."""
+    slope: np.ndarray
+    """d ln α/du."""
+
+    def __len__(self) -> int:
+        return self.u.size
+
+    def __getitem__(self, rows: np.ndarray) -> Points:
+        return Points(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Points]) -> Points:
+        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
+
+    @property
+    def is_good(self) -> np.ndarray:
+        return (self.residual <= ACCEPTED) & np.isfinite(self.log_alpha) & np.isfinite(self.slope)
+
+
+class Family(ABC):
+    """One curve of solutions; subclasses say what is solved at given u."""
+
+    name: str
+    setting: Setting
+    n_learnt: int
+    """Classes of readouts that are learnt on it (1 for a profile, 0 for the universal branch)."""
+
+    @property
+    @abstractmethod
+    def grid(self) -> np.ndarray:
+        """Values of u to begin with."""
+
+    @abstractmethod
+    def guess(self, u: np.ndarray) -> np.ndarray:
+        """First guesses of the unknowns z, one row for each u."""
+
+    @abstractmethod
+    def system(self, u: np.ndarray, z: np.ndarray) -> System:
+        """The equations at u and z."""
+
+    @abstractmethod
+    def solutions(self, points: Points) -> list[Solution]:
+        """Points of the family with everything that is reported of them."""
+
+    # ------------------------------------------------------------------ at given u, at given α
+
+    def at(self, u: np.ndarray, start: np.ndarray | None = None) -> Points:
+        """The solutions at given u; their residuals tell which of them exist."""
+        u = np.asarray(u, dtype=float)
+        z = self.guess(u) if start is None else start
+
+        def equations(rows: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            s = self.system(u[rows], z)
+            return s.errors, s.by_z
+
+        with np.errstate(all="ignore"):  # guesses may run away: their residual says so
+            z, residual = newton_rows(equations, z, rtol=_RTOL, max_steps=_MAX_STEPS)
+            return self._points(u, z, residual)
+
+    def at_alpha(self, log_alpha: np.ndarray, u: np.ndarray, z: np.ndarray) -> Points:
+        """The solutions at given α that Newton's method reaches from (u, z)."""
+
+        def equations(rows: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            s = self.system(y[:, -1], y[:, :-1])
+            errors = np.column_stack([s.errors, s.log_alpha - log_alpha[rows]])
+            upper = np.concatenate([s.by_z, s.by_u[..., None]], axis=2)
+            lower = np.column_stack([s.alpha_by_z, s.alpha_by_u])[:, None, :]
+            return errors, np.concatenate([upper, lower], axis=1)
+
+        with np.errstate(all="ignore"):
+            y, residual = newton_rows(
+                equations, np.column_stack([z, u]), rtol=_RTOL, max_steps=_MAX_STEPS
+            )
+            points = self._points(y[:, -1], y[:, :-1], residual)
+        points.log_alpha = np.where(points.is_good, log_alpha, points.log_alpha)
+        return points
+
+    def _points(self, u: np.ndarray, z: np.ndarray, residual: np.ndarray) -> Points:
+        s = self.system(u, z)
+        n, m = z.shape
+        z_slope = np.zeros((n, m))
+        good = np.isfinite(s.by_z).all(axis=(1, 2)) & np.isfinite(s.by_u).all(axis=1)
+        for i in np.nonzero(good)[0] if m else ():
+            try:
+                z_slope[i] = np.linalg.solve(s.by_z[i], -s.by_u[i])
+            except np.linalg.LinAlgError:
+                good[i] = False
+        slope = s.alpha_by_u + np.sum(s.alpha_by_z * z_slope, axis=1)
+        slope[~good] = np.nan
+        return Points(u, z, s.log_alpha, residual, z_slope, slope)
+
+    # ------------------------------------------------------------------ the whole curve
+
+    @cached_property
+    def curve(self) -> tuple[Points, np.ndarray]:
+        """Nodes in order of u, and whether each is joined to the next by a monotone piece of ln α(u)."""
+        found = self._with_retries(self.at(self.grid))
+        u, is_good = found.u, found.is_good
+        nodes = found[is_good]
+        if not len(nodes):
+            return nodes, np.zeros(0, dtype=bool)
+        # Neighbours with a failure between them are not joined; the end of the curve is looked for there.
+        position = np.nonzero(is_good)[0]
+        is_joined = np.append(np.diff(position) == 1, False)
+        nodes, is_joined = self._with_ends(nodes, is_joined, u, is_good)
+        return self._refined(nodes, is_joined)
+
+    def _with_retries(self, found: Points) -> Points:
+        """Points that failed, tried again from their neighbours."""
+        for _ in range(3):
+            good = np.nonzero(found.is_good)[0]
+            bad = np.nonzero(~found.is_good)[0]
+            if not good.size or not bad.size:
+                break
+            near = good[np.argmin(np.abs(good[:, None] - bad), axis=0)]
+            near_enough = np.abs(near - bad) <= 2
+            bad, near = bad[near_enough], near[near_enough]
+            step = (found.u[bad] - found.u[near])[:, None]
+            again = self.at(found.u[bad], found.z[near] + step * found.z_slope[near])
+            better = again.is_good
+            if not better.any():
+                break
+            for f in fields(Points):
+                getattr(found, f.name)[bad[better]] = getattr(again, f.name)[better]
+        return found
+
+    def _with_ends(
+        self, nodes: Points, is_joined: np.ndarray, u: np.ndarray, is_good: np.ndarray
+    ) -> tuple[Points, np.ndarray]:
+        """Nodes close to where the curve ends within the grid."""
+        added: list[Points] = []
+        for i in range(u.size - 1):
+            if is_good[i] == is_good[i + 1]:
+                continue
+            inside, outside = (i, i + 1) if is_good[i] else (i + 1, i)
+            k = int(np.nonzero(nodes.u == u[inside])[0][0])
+            last, far = nodes[np.array([k])], u[outside]
+            for _ in range(24):
+                middle = np.array([0.5 * (last.u[0] + far)])
+                new = self.at(middle, last.z + (middle - last.u)[:, None] * last.z_slope)
+                if new.is_good[0]:
+                    last = new
+                else:
+                    far = middle[0]
+            if last.u[0] != u[inside]:
+                added.append(last)
+        if not added:
+            return nodes, is_joined
+        ends = Points.joined(added)
+        joined = dict(zip(nodes.u.tolist(), is_joined.tolist(), strict=True))
+        everything = Points.joined([nodes, ends])
+        everything = everything[np.argsort(everything.u)]
+        new_joined = np.zeros(len(everything), dtype=bool)
+        for k, here in enumerate(everything.u[:-1].tolist()):
+            beyond = everything.u[k + 1]
+            if here in joined:
+                new_joined[k] = joined[here] or (beyond in ends.u and not _has_between(u, is_good, here, beyond))
+            else:
+                new_joined[k] = not _has_between(u, is_good, here, beyond)
+        return everything, new_joined
+
+    def _refined(self, nodes: Points, is_joined: np.ndarray) -> tuple[Points, np.ndarray]:
+        for _ in range(_N_HALVINGS):
+            left = np.nonzero(is_joined[:-1] & ~_is_monotone(nodes[:-1], nodes[1:]))[0]  # type: ignore[index]
+            if not left.size:
+                break
+            nodes, is_joined = self._inserted(nodes, is_joined, left, np.full(left.size, 0.5))
+        turns = np.nonzero(is_joined[:-1] & (nodes.slope[:-1] * nodes.slope[1:] < 0))[0]
+        if turns.size:
+            nodes, is_joined = self._with_folds(nodes, is_joined, turns)
+        return nodes, is_joined
+
+    def _inserted(
+        self, nodes: Points, is_joined: np.ndarray, left: np.ndarray, share: np.ndarray
+    ) -> tuple[Points, np.ndarray]:
+        """New nodes at shares of the intervals to the right of ``left``."""
+        u, z = _hermite(nodes[left], nodes[left + 1], share)
+        new = self.at(u, z)
+        good = new.is_good
+        everything = Points.joined([nodes, new[good]])
+        order = np.argsort(everything.u, kind="stable")
+        # A node that failed parts its neighbours.
+        is_joined = is_joined.copy()
+        is_joined[left[~good]] = False
+        flags = np.concatenate([is_joined, np.ones(int(good.sum()), dtype=bool)])[order]
+        return everything[order], flags
+
+    def _with_folds(
+        self, nodes: Points, is_joined: np.ndarray, turns: np.ndarray
+    ) -> tuple[Points, np.ndarray]:
+        """The zeros of d ln α/du, as nodes: the Illinois variant of regula falsi on the slope."""
+        low, high = nodes[turns], nodes[turns + 1]
+        weight_low, weight_high = low.slope.copy(), high.slope.copy()
+        side = np.zeros(turns.size)
+        best = low
+        for _ in range(_N_BISECTIONS):
+            width = high.u - low.u
+            share = np.clip(weight_low / (weight_low - weight_high), 1e-3, 1 - 1e-3)
+            u, z = _hermite(low, high, share)
+            best = self.at(u, z)
+            slope = np.where(best.is_good, best.slope, 0.0)
+            same = slope * low.slope > 0
+            weight_high = np.where(same & (side == 1), 0.5 * weight_high, np.where(same, weight_high, slope))
+            weight_low = np.where(~same & (side == -1), 0.5 * weight_low, np.where(same, slope, weight_low))
+            side = np.where(same, 1, -1)
+            low, high = _choose(same, best, low), _choose(~same, best, high)
+            if np.all((np.abs(slope) < 1e-9) | (width < 1e-9)):
+                break
+        good = best.is_good
+        folds = best[good]
+        folds.slope = np.zeros(len(folds))
+        everything = Points.joined([nodes, folds])
+        order = np.argsort(everything.u, kind="stable")
+        flags = np.concatenate([is_joined, np.ones(len(folds), dtype=bool)])[order]
+        return everything[order], flags
+
+    @cached_property
+    def folds(self) -> Points:
+        """Where α turns back."""
+        nodes, _ = self.curve
+        return nodes[nodes.slope == 0]
+
+    # ------------------------------------------------------------------ crossings
+
+    def crossings(self, alpha: np.ndarray) -> tuple[np.ndarray, Points, np.ndarray]:
+        """All points of the curve at the given α: index into alpha, points; and the α at which one was lost."""
+        nodes, is_joined = self.curve
+        if len(nodes) < 2:
+            return np.empty(0, dtype=int), nodes[:0], np.empty(0, dtype=int)  # type: ignore[index]
+        target = np.log(alpha)
+        ahead = nodes.log_alpha - target[:, None]
+        crossed = (ahead[:, :-1] * ahead[:, 1:] <= 0) & is_joined[:-1]
+        who, left = np.nonzero(crossed)
+        if not who.size:
+            return who, nodes[:0], np.empty(0, dtype=int)  # type: ignore[index]
+        low, high = nodes[left], nodes[left + 1]
+        share = _inverse_hermite(low, high, target[who])
+        u, z = _hermite(low, high, share)
+        points = self.at_alpha(target[who], u, z)
+        slack = 1e-6 + 0.01 * (high.u - low.u)
+        is_inside = (points.u >= low.u - slack) & (points.u <= high.u + slack)
+        failed = np.nonzero(~(points.is_good & is_inside))[0]
+        if failed.size:
+            again = self._bisected(low[failed], high[failed], target[who[failed]])
+            for f in fields(Points):
+                getattr(points, f.name)[failed] = getattr(again, f.name)
+        good = points.is_good
+        return who[good], points[good], np.unique(who[~good])
+
+    def _bisected(self, low: Points, high: Points, target: np.ndarray) -> Points:
+        """The crossing within a bracket, by halving it in u, then Newton's method from its middle."""
+        for step in range(_N_BISECTIONS):
+            u, z = _hermite(low, high, np.full(len(low), 0.5))
+            middle = self.at(u, z)
+            good = middle.is_good
+            same = good & ((middle.log_alpha - target) * (low.log_alpha - target) > 0)
+            low, high = _choose(same, middle, low), _choose(good & ~same, middle, high)
+            if step % 6 == 5:
+                points = self.at_alpha(target, middle.u, middle.z)
+                inside = (points.u >= low.u) & (points.u <= high.u)
+                if np.all(points.is_good & inside):
+                    return points
+            if np.all(high.u - low.u <= 1e-15 * np.abs(high.u)):
+                break
+        u, z = _hermite(low, high, np.full(len(low), 0.5))
+        points = self.at(u, z)
+        off = np.abs(points.log_alpha - target)
+        points.residual = np.maximum(points.residual, np.where(np.isfinite(off), off, np.inf))
+        points.log_alpha = np.where(points.is_good, target, points.log_alpha)
+        return points
+
+
+def _has_between(u: np.ndarray, is_good: np.ndarray, low: float, high: float) -> bool:
+    """Whether a failed node of the grid lies between two values."""
+    return bool(np.any((u > low) & (u < high) & ~is_good))
+
+
+def _choose(condition: np.ndarray, one: Points, other: Points) -> Points:
+    parts = []
+    for f in fields(Points):
+        a, b = getattr(one, f.name), getattr(other, f.name)
+        parts.append(np.where(condition[:, None] if a.ndim == 2 else condition, a, b))
+    return Points(*parts)
+
+
+def _is_monotone(low: Points, high: Points) -> np.ndarray:
+    """Whether ln α is monotone between neighbours, to judge from values and slopes at both.
+
+    A cubic with these is monotone if neither slope exceeds three times the mean one; both must also be
+    compatible with it. Where the slopes have opposite signs there is a fold: halved until it is isolated.
+    """
+    width = high.u - low.u
+    rise = high.log_alpha - low.log_alpha
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.stack([low.slope, high.slope]) * width / rise
+    is_smooth = np.all((ratio > 0) & (ratio < 2.5), axis=0) & (np.abs(ratio.mean(axis=0) - 1) < 0.3)
+    is_fold = (low.slope * high.slope < 0) & (width < _NARROW)
+    is_flat = (np.abs(rise) < _ROUNDING) & (np.abs(low.slope) * width < 1e-9) & (np.abs(high.slope) * width < 1e-9)
+    is_tiny = width < 1e-6
+    return is_smooth | is_fold | is_flat | is_tiny
+
+
+def _hermite(low: Points, high: Points, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """u and z at shares of the way between neighbours, by cubic interpolation."""
+    width = high.u - low.u
+    t = share[:, None]
+    h = width[:, None]
+    z = (
+        low.z * (1 + 2 * t) * (1 - t) ** 2
+        + high.z * t**2 * (3 - 2 * t)
+        + h * (low.z_slope * t * (1 - t) ** 2 - high.z_slope * t**2 * (1 - t))
+    )
+    linear = low.z + t * (high.z - low.z)
+    # Next to a fold of a single unit slopes diverge: then a straight line is the better guess.
+    is_wild = np.any(np.abs(z - linear) > 0.5 * np.abs(high.z - low.z) + 1e-3, axis=1)
+    return low.u + share * width, np.where(is_wild[:, None], linear, z)
+
+
+def _inverse_hermite(low: Points, high: Points, target: np.ndarray) -> np.ndarray:
+    """Shares at which the cubic through values and slopes has the target, by bisection."""
+    width, rise = high.u - low.u, high.log_alpha - low.log_alpha
+    goal = target - low.log_alpha
+    m0, m1 = low.slope * width, high.slope * width
+    sign = np.sign(rise)
+    a, b = np.zeros(goal.size), np.ones(goal.size)
+    for _ in range(40):
+        t = 0.5 * (a + b)
+        value = rise * t**2 * (3 - 2 * t) + m0 * t * (1 - t) ** 2 - m1 * t**2 * (1 - t)
+        is_below = sign * (value - goal) < 0
+        a, b = np.where(is_below, t, a), np.where(is_below, b, t)
+    return 0.5 * (a + b)

@@ -1,0 +1,208 @@
+r"""Families of a discrete readout law: one class moves, the others sit at roots of their own equations.
+
+The parameter is u = ln x of the moving class; the unknowns are z = (ln τ, ln B).  With the couplings
+
+.. math:: \gamma A = \frac{\mathrm{mmse}(\tau) - \mathrm{mmse}(\tau + \hat q_2)}{-\mathrm{mmse}'(\tau)},
+          \qquad \hat q_2 = \gamma\mu_2^2 B,
+
+what is solved are moment matching (eq. tauDef), mmse(τ) = 1 - E v²𝒬², and the equation of the moving
+class, x = v²(A F + B g').  The strength of the data is explicit: α = γB/(2ψ_out').
+
+Overlaps are ordered as |v| is: classes of larger |v| take the highest of their stable roots (or one next above
+the moving class), those of smaller |v| the lowest (or the next below), or 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...numerics.roots import decreasing_root
+from ..matrix_channel import MatrixPair
+from ..setting import Setting
+from ..units import Root, UnitValues
+from .averages import Averages, class_averages
+from .base import Family, Points, System
+
+if TYPE_CHECKING:
+    from ..solution import Solution
+
+__all__ = ["ClassFamily", "ClassState"]
+
+_LOGIT = 60.0
+
+
+@dataclass
+class ClassState:
+    """Everything at given u and z."""
+
+    pair: MatrixPair
+    pull: np.ndarray
+    coupling: np.ndarray
+    snr: np.ndarray
+    """x of every class, one a column."""
+    own: UnitValues | None
+    """The moving class, if one does."""
+    averages: Averages
+    """Over all classes; their slopes hold the moving class fixed."""
+
+
+class ClassFamily(Family):
+    """Class ``moving`` (0 is the largest |v|) moves; ``larger`` and ``smaller`` say what the others do."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        moving: int,
+        larger: Root = Root.HIGHEST,
+        smaller: Root = Root.ZERO,
+        n_known: int = 0,
+    ) -> None:
+        assert setting.classes is not None
+        self.setting, self.moving, self.n_known = setting, moving, n_known
+        self.larger, self.smaller = larger, smaller
+        self.values2, self.powers = setting.classes.values2, setting.classes.powers
+        self.n_learnt = moving + 1
+        self.name = f"specialised {moving + 1}"
+
+    def __repr__(self) -> str:
+        return (
+            f"ClassFamily(moving={self.moving}, larger={self.larger.value}, smaller={self.smaller.value}, "
+            f"n_known={self.n_known})"
+        )
+
+    @property
+    def grid(self) -> np.ndarray:
+        u = self.setting.units.log_grid
+        is_coarse = (u < np.log(1e-3)) | (u > np.log(1e6))
+        every = np.arange(u.size)
+        return u[np.where(is_coarse, every % 2 == 0, every % 4 == 0) | (every == u.size - 1)]
+
+    def log_tilt(self, points: Points) -> np.ndarray:
+        return points.z[:, 0]
+
+    def log_coupling(self, points: Points) -> np.ndarray:
+        return points.z[:, 1]
+
+    def state(self, u: np.ndarray, z: np.ndarray, *, is_rough: bool = False) -> ClassState:
+        setting = self.setting
+        coupling = np.exp(z[:, 1])
+        pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + z[:, 1])
+        pull = np.exp(pair.log_pull) / setting.gamma
+        return self._state(u, pair, pull, coupling, is_rough)
+
+    def _others(
+        self, u: np.ndarray, pull: np.ndarray, coupling: np.ndarray, is_rough: bool
+    ) -> np.ndarray:
+        """x of every class; that of the moving one is e^u."""
+        j, n_known, roots = self.moving, self.n_known, self.setting.units.roots
+        x = np.exp(u)
+        parts = [
+            roots(self.values2[:n_known], pull, coupling, Root.KNOWN),
+            roots(self.values2[n_known:j], pull, coupling, self.larger, x, is_rough=is_rough),
+            x[:, None],
+            roots(self.values2[j + 1 :], pull, coupling, self.smaller, x, is_rough=is_rough),
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def _state(
+        self, u: np.ndarray, pair: MatrixPair, pull: np.ndarray, coupling: np.ndarray, is_rough: bool
+    ) -> ClassState:
+        snr = self._others(u, pull, coupling, is_rough)
+        j = self.moving
+        units = self.setting.units
+        rest = np.delete(np.arange(self.values2.size), j)
+        averages = class_averages(units, self.values2[rest], self.powers[rest], snr[:, rest], pull, coupling)
+        own = units(np.exp(u))
+        mass, power = self.powers[j] / self.values2[j], self.powers[j]
+        nothing = np.zeros((2, u.size))
+        averages = averages + Averages(
+            power * own.overlap**2,
+            power * own.gap * (1 + own.overlap),
+            power * own.kernel_gap,
+            mass * own.entropy,
+            nothing,
+            nothing,
+        )
+        return ClassState(pair, pull, coupling, snr, own, averages)
+
+    def system(self, u: np.ndarray, z: np.ndarray) -> System:
+        s, setting = self.state(u, z), self.setting
+        own, averages, pair = s.own, s.averages, s.pair
+        assert own is not None
+        power, half = self.powers[self.moving], 0.5 * setting.mu2_squared
+        force = s.pull * own.overlap + s.coupling * own.kernel_slope
+        force_slope = s.pull * own.overlap_slope + s.coupling * own.kernel_curvature
+        x = np.exp(u)
+        errors = np.column_stack(
+            [averages.odds - pair.odds, u - np.log(self.values2[self.moving] * force)]
+        )
+        odds_a, odds_b = averages.odds_slopes
+        # A moves with ln τ and with ln B, and B with itself.
+        pulled, driven = s.pull * own.overlap / force, s.coupling * own.kernel_slope / force
+        by_z = np.empty((u.size, 2, 2))
+        by_z[:, 0, 0] = odds_a * pair.pull_by_tilt - pair.rate
+        by_z[:, 0, 1] = odds_a * pair.pull_by_hat + odds_b
+        by_z[:, 1, 0] = -pulled * pair.pull_by_tilt
+        by_z[:, 1, 1] = -pulled * pair.pull_by_hat - driven
+        by_u = np.column_stack(
+            [2 * power * own.overlap * own.overlap_slope * x * averages.odds_per_learnt, 1 - x * force_slope / force]
+        )
+        gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
+        channel = setting.problem.channel
+        bend = channel.free_entropy_curvature(gap, setting.power) / channel.free_entropy_slope(gap, setting.power)
+        gap_a, gap_b = averages.kernel_slopes
+        gap_by_z = np.column_stack(
+            [
+                half * pair.after_by_tilt + gap_a * pair.pull_by_tilt,
+                half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b,
+            ]
+        )
+        gap_by_u = -power * own.kernel_slope * own.overlap_slope * x
+        alpha_by_z = bend[:, None] * gap_by_z
+        alpha_by_z[:, 1] += 1
+        return System(errors, by_z, by_u, setting.log_alpha(z[:, 1], gap), alpha_by_z, bend * gap_by_u)
+
+    def guess(self, u: np.ndarray) -> np.ndarray:
+        """By the share of B in the force on the moving class: given it, everything else is explicit."""
+        setting = self.setting
+        own = setting.units(np.exp(u))
+        log_force = u - np.log(self.values2[self.moving])
+        is_driven = setting.kernel_total > 0
+        rough_tilt = setting.matrix.rough_log_snr_of
+
+        def couplings(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """ln A and ln B."""
+            if setting.mu2_squared == 0:
+                return np.full(u.size, -np.inf), log_force - np.log(own.kernel_slope)
+            if not is_driven:
+                return log_force - np.log(own.overlap), s
+            log_share, log_rest = -np.logaddexp(0, -s), -np.logaddexp(0, s)
+            return log_force - np.log(own.overlap) + log_rest, log_force - np.log(own.kernel_slope) + log_share
+
+        def tilt(log_pull: np.ndarray, log_coupling: np.ndarray) -> np.ndarray:
+            pull, coupling = np.exp(log_pull), np.exp(log_coupling)
+            state = self._state(u, None, pull, coupling, True)  # type: ignore[arg-type]
+            return rough_tilt(state.averages.odds)
+
+        def surplus(s: np.ndarray) -> np.ndarray:
+            """ln of the pull assumed over the one that τ and q̂₂ give; falls with the share of B."""
+            log_pull, log_coupling = couplings(s)
+            log_tilt = tilt(log_pull, log_coupling)
+            given = setting.matrix.pair(log_tilt, setting.log_hat_scale + log_coupling).log_pull
+            return np.nan_to_num(log_pull + np.log(setting.gamma) - given, nan=np.inf)
+
+        with np.errstate(all="ignore"):
+            s = np.zeros(u.size)
+            if setting.mu2_squared > 0:
+                ends = np.full(u.size, _LOGIT)
+                s = decreasing_root(surplus, -ends, ends, atol=1e-3)
+            log_pull, log_coupling = couplings(s)
+            return np.column_stack([tilt(log_pull, log_coupling), log_coupling])
+
+    def solutions(self, points: Points) -> list[Solution]:
+        from ..stationary import class_solutions
+
+        return class_solutions(self, points)

@@ -1,0 +1,374 @@
+r"""Averages over the overlap profile 𝒬_W(v) of a continuous readout law.
+
+Given the couplings A and B, a unit with readout v sits at a root of x = v²(A F(x) + B g'(F(x))),
+that is at v² = φ(x).  The averages are integrals over *x*, not v,
+
+.. math:: E[f(v, x(v))] = 2\int p(v)\, f\, \frac{\phi'(x)}{2 v}\, dx, \qquad v = \sqrt{\phi(x)},
+
+so the kink at which 𝒬(v) leaves 0 is the end x = 0 of a smooth integral and no equation is
+solved at any node.  Where φ falls, the profile jumps: in equilibrium from x_a to x_b, at the
+readout where the two roots have equal potential (Maxwell's rule),
+
+.. math:: \Phi_v(x) = \psi_W(x) - \tfrac12 xF + v^2(\tfrac14 A F^2 + \tfrac12 B g(F)).
+
+In the plane of E = ¼AF² + ½Bg and S = ψ_W - ½xF the jumps are the straight edges of the upper hull.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from ...ingredients.readouts import _Continuous
+from ..units import UnitTable, UnitValues
+from .averages import Averages
+
+__all__ = ["ContinuousProfile", "jump_levels"]
+
+_N_PANELS = 12
+_X, _W = np.polynomial.legendre.leggauss(10)
+_X, _W = 0.5 * (_X + 1), 0.5 * _W
+_N_MAXWELL = 20
+
+
+@dataclass
+class _Jumps:
+    """Jumps of the profile, in order of v: one row for each pair of couplings, NaN where there are fewer."""
+
+    low: np.ndarray
+    high: np.ndarray
+    level: np.ndarray
+    """v² at which the profile jumps from x = low to x = high."""
+
+
+class ContinuousProfile:
+    """Averages for a symmetric continuous readout law, each unit at its equilibrium root."""
+
+    def __init__(self, units: UnitTable, readouts: _Continuous, kernel_total: float) -> None:
+        self.units, self.readouts, self.kernel_total = units, readouts, kernel_total
+        self.reach2 = min(readouts.largest, getattr(readouts, "cutoff", np.inf)) ** 2
+        self._x = np.concatenate([[0.0], units.grid])
+        at_zero = units(np.zeros(1))
+        self._table = UnitValues(
+            *(np.concatenate([getattr(at_zero, f.name), getattr(units.values, f.name)]) for f in fields(UnitValues))
+        )
+
+    def levels(self, pull: np.ndarray, coupling: np.ndarray) -> np.ndarray:
+        """φ on the grid, one row for each pair of couplings; 1/A at x = 0."""
+        t = self._table
+        force = pull[:, None] * t.overlap[1:] + coupling[:, None] * t.kernel_slope[1:]
+        with np.errstate(divide="ignore", over="ignore"):
+            return np.concatenate([1 / pull[:, None], self._x[1:] / force], axis=1)
+
+    # ------------------------------------------------------------------ jumps
+
+    def jumps(self, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False) -> _Jumps:
+        """Where the equilibrium profile jumps."""
+        t = self._table
+        with np.errstate(over="ignore", invalid="ignore"):
+            levels = self.levels(pull, coupling)
+            is_falling = np.diff(levels, axis=1) < -1e-12 * levels[:, 1:]
+            energy = 0.25 * pull[:, None] * t.overlap**2 + 0.5 * coupling[:, None] * t.kernel
+        owner, first, last = _hull_edges(energy, t.entropy, levels, is_falling)
+        count = np.bincount(owner, minlength=pull.size)
+        blank = np.full((pull.size, int(count.max(initial=0))), np.nan)
+        jumps = _Jumps(blank, blank.copy(), blank.copy())
+        if not owner.size:
+            return jumps
+        low, high = self._x[first], self._x[last]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            v2 = (t.entropy[first] - t.entropy[last]) / (energy[owner, last] - energy[owner, first])
+        if not is_rough:
+            low, high, v2 = self._maxwell(low, high, v2, pull[owner], coupling[owner])
+        place = np.concatenate([np.arange(c) for c in count])
+        jumps.low[owner, place], jumps.high[owner, place], jumps.level[owner, place] = low, high, v2
+        return jumps
+
+    def _maxwell(
+        self, low: np.ndarray, high: np.ndarray, v2: np.ndarray, a: np.ndarray, b: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Both roots and v² where their potentials are equal, from the edge of the hull on the grid.
+
+        Newton's method on all three: potentials are stationary at the roots, so that v² is right to second
+        order while these are still moving.
+        """
+        n = v2.size
+        is_on = low > 0  # otherwise the lower root is 0
+        z = np.log(np.concatenate([np.where(is_on, low, 1.0), high]))
+        a2, b2 = np.tile(a, 2), np.tile(b, 2)
+        for _ in range(_N_MAXWELL):
+            u = self.units(np.exp(z))
+            with np.errstate(all="ignore"):
+                force = a2 * u.overlap + b2 * u.kernel_slope
+                rate = 1 - np.exp(z) * (a2 * u.overlap_slope + b2 * u.kernel_curvature) / force
+                energy = 0.25 * a2 * u.overlap**2 + 0.5 * b2 * u.kernel
+                energies = energy[n:] - np.where(is_on, energy[:n], 0.0)
+                gain = u.entropy[n:] - np.where(is_on, u.entropy[:n], 0.0) + v2 * energies
+                step = np.clip(np.nan_to_num(-gain / (v2 * energies)), -0.2, 0.2)
+                v2 = v2 * (1 + step)
+                error = z - np.log(np.tile(v2, 2) * force)
+                move = np.clip(np.nan_to_num(-error / rate), -0.3, 0.3)
+            move[:n][~is_on] = 0.0
+            z = z + move
+            if np.all(np.abs(step) <= 1e-13) and np.all(np.abs(move) <= 1e-8):
+                break
+        x = np.exp(z)
+        return np.where(is_on, x[:n], 0.0), x[n:], v2
+
+    def first_level(self, pull: np.ndarray, coupling: np.ndarray) -> np.ndarray:
+        """v² from which units are learnt: where they leave 0, or jump."""
+        jumps = self.jumps(pull, coupling)
+        start = 1 / np.maximum(pull, 1e-280)
+        if jumps.level.shape[1]:
+            is_first = jumps.low[:, 0] == 0
+            start = np.where(is_first, jumps.level[:, 0], start)
+        return start
+
+    def snr_at(self, pull: np.ndarray, coupling: np.ndarray, values2: np.ndarray) -> np.ndarray:
+        """x of units with given v² (columns): the root of largest potential."""
+        jumps = self.jumps(pull, coupling)
+        levels = self.levels(pull, coupling)
+        shape = (pull.size, values2.size)
+        snr = np.zeros(shape)
+        for i in range(pull.size):
+            # The stretch of x that each readout belongs to, between two jumps.
+            ends = [0.0, *(e for k in range(jumps.level.shape[1]) for e in (jumps.low[i, k], jumps.high[i, k]))]
+            ends = [e for e in ends if np.isfinite(e)] + [np.inf]
+            cuts = jumps.level[i][np.isfinite(jumps.level[i])]
+            piece = np.searchsorted(cuts, values2)
+            for p in range(cuts.size + 1):
+                own = np.nonzero(piece == p)[0]
+                low, high = ends[2 * p], ends[2 * p + 1]
+                if p == 0:
+                    own = own[values2[own] * pull[i] > 1]
+                    if high == 0:
+                        continue
+                if own.size:
+                    snr[i, own] = self._on_stretch(
+                        values2[own], pull[i], coupling[i], levels[i], max(low, 1e-30), high
+                    )
+        return snr
+
+    def _on_stretch(
+        self, values2: np.ndarray, pull: float, coupling: float, levels: np.ndarray, low: float, high: float
+    ) -> np.ndarray:
+        """Roots on a rising stretch of φ."""
+        high = min(high, self._x[-1])
+        inside = np.nonzero((self._x > low) & (self._x < high))[0]
+        x = np.concatenate([[low], self._x[inside], [high]])
+        level = np.concatenate([[0.0], np.maximum.accumulate(levels[inside]), [np.inf]])
+        cell = np.clip(np.searchsorted(level, values2, side="right") - 1, 0, x.size - 2)
+        ones = np.ones(values2.size)
+        return self.units.polish(
+            values2, pull * ones, coupling * ones, np.log(x[cell]), np.log(np.maximum(x[cell + 1], x[cell] * (1 + 1e-15)))
+        )
+
+    # ------------------------------------------------------------------ averages
+
+    def averages(self, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False) -> Averages:
+        """All averages at couplings A and B; ``is_rough`` evaluates on the grid (two digits)."""
+        pull = np.maximum(pull, 1e-280)
+        n = pull.size
+        jumps = self.jumps(pull, coupling, is_rough=is_rough)
+        levels = self.levels(pull, coupling)
+        total = Averages(*(np.zeros(n) for _ in range(4)), np.zeros((2, n)), np.zeros((2, n)))
+        if is_rough:
+            x = self._x[1:]
+            keep = levels[:, 1:] < self.reach2
+            for k in range(jumps.level.shape[1]):
+                keep &= ~((x > jumps.low[:, k : k + 1]) & (x < jumps.high[:, k : k + 1]))
+            dx = np.where(keep, np.gradient(np.log(x)) * x, 0.0)
+            units = UnitValues(*(np.broadcast_to(getattr(self._table, f.name)[1:], keep.shape) for f in fields(UnitValues)))
+            self._add(total, np.arange(n), np.broadcast_to(x, keep.shape), dx, units, pull, coupling)
+        else:
+            self._add_stretches(total, jumps, levels, pull, coupling)
+        start = 1 / pull
+        if jumps.level.shape[1]:
+            is_first = (jumps.low[:, 0] == 0) & (jumps.level[:, 0] < start)
+            start = np.where(is_first, jumps.level[:, 0], start)
+        unlearnt = self.readouts.power_below(np.sqrt(np.minimum(start, self.reach2)))
+        total.left += unlearnt
+        total.kernel_gap += unlearnt * self.kernel_total
+        self._add_jumps(total, jumps, pull, coupling)
+        return total
+
+    def _add_stretches(
+        self, total: Averages, jumps: _Jumps, levels: np.ndarray, pull: np.ndarray, coupling: np.ndarray
+    ) -> None:
+        """Gauss–Legendre panels on every stretch of x that readouts of the law reach."""
+        cuts, owner = [], []
+        share = np.linspace(0, 1, _N_PANELS + 1)
+        is_reached = np.isfinite(jumps.level) & (jumps.level < self.reach2)
+        start = np.zeros(pull.size)
+        for k in range(jumps.level.shape[1]):
+            start = np.where(is_reached[:, k], jumps.high[:, k], start)
+        last = self._last(levels, pull, coupling, start)
+        for i in range(pull.size):
+            ends = [0.0]
+            for k in np.nonzero(is_reached[i])[0]:
+                ends += [jumps.low[i, k], jumps.high[i, k]]
+            ends.append(last[i])
+            for low, high in zip(ends[::2], ends[1::2], strict=True):
+                if high > low:
+                    cuts.append(self._cuts(levels[i], low, high, share))
+                    owner.append(i)
+        if not cuts:
+            return
+        edges, rows = np.array(cuts), np.array(owner)
+        width = np.diff(edges, axis=1)
+        x = np.maximum((edges[:, :-1, None] + width[:, :, None] * _X).reshape(rows.size, -1), 1e-14)
+        dx = (width[:, :, None] * _W).reshape(rows.size, -1)
+        self._add(total, rows, x, dx, self.units(x), pull[rows], coupling[rows])
+
+    def _last(
+        self, levels: np.ndarray, pull: np.ndarray, coupling: np.ndarray, start: np.ndarray
+    ) -> np.ndarray:
+        """x of the largest readout, on the stretch that begins at ``start`` (start, if it is not learnt)."""
+        is_above = (levels > self.reach2) & (self._x > start[:, None])
+        k = np.argmax(is_above, axis=1)
+        low = np.maximum(np.maximum(start, self._x[np.maximum(k - 1, 0)]), 1e-30)
+        last = start.copy()
+        last[~is_above.any(axis=1)] = self._x[-1]
+        is_learnt = (start > 0) | (pull * self.reach2 > 1)
+        rows = np.nonzero(is_above.any(axis=1) & is_learnt & (self._x[k] > low))[0]
+        if rows.size:
+            last[rows] = self.units.polish(
+                np.full(rows.size, self.reach2),
+                pull[rows],
+                coupling[rows],
+                np.log(low[rows]),
+                np.log(self._x[k[rows]]),
+            )
+        return last
+
+    def _cuts(self, levels: np.ndarray, low: float, high: float, share: np.ndarray) -> np.ndarray:
+        """Ends of panels between two x of one stretch, even in ln v."""
+        inside = (self._x > low) & (self._x < high)
+        if inside.sum() > 1:
+            logs = np.log(np.maximum.accumulate(levels[inside]))
+            cuts = np.interp(logs[0] + share * (logs[-1] - logs[0]), logs, self._x[inside])
+        else:
+            cuts = low + share * (high - low)
+        cuts[0], cuts[-1] = low, high
+        return cuts
+
+    def _add(
+        self,
+        total: Averages,
+        rows: np.ndarray,
+        x: np.ndarray,
+        dx: np.ndarray,
+        u: UnitValues,
+        pull: np.ndarray,
+        coupling: np.ndarray,
+    ) -> None:
+        a, b = pull[:, None], coupling[:, None]
+        with np.errstate(all="ignore"):
+            force = a * u.overlap + b * u.kernel_slope
+            force_slope = a * u.overlap_slope + b * u.kernel_curvature
+            v2 = x / force
+            v = np.sqrt(v2)
+            density = 2 * self.readouts.density(v) * dx
+            measure = density * np.maximum(force - x * force_slope, 0.0) / (force * force) / (2 * v)
+            moved = density * v2 * v / (2 * force) * u.overlap_slope
+        for name, value in (
+            ("learnt", measure * v2 * u.overlap**2),
+            ("left", measure * v2 * u.gap * (1 + u.overlap)),
+            ("kernel_gap", measure * v2 * u.kernel_gap),
+            ("entropy", measure * u.entropy),
+        ):
+            np.add.at(getattr(total, name), rows, np.nan_to_num(value).sum(axis=1))
+        for k, lever in enumerate((a * u.overlap, b * u.kernel_slope)):
+            by = np.nan_to_num(moved * lever)
+            np.add.at(total.learnt_slopes[k], rows, (by * 2 * u.overlap).sum(axis=1))
+            np.add.at(total.kernel_slopes[k], rows, -(by * u.kernel_slope).sum(axis=1))
+
+    def _add_jumps(self, total: Averages, jumps: _Jumps, pull: np.ndarray, coupling: np.ndarray) -> None:
+        """What the moving readouts at which the profile jumps add to the slopes."""
+        for k in range(jumps.level.shape[1]):
+            rows = np.nonzero(np.isfinite(jumps.level[:, k]) & (jumps.level[:, k] < self.reach2))[0]
+            if not rows.size:
+                continue
+            low, high = self.units(jumps.low[rows, k]), self.units(jumps.high[rows, k])
+            a, b, v2 = pull[rows], coupling[rows], jumps.level[rows, k]
+            squares = 0.25 * a * (high.overlap**2 - low.overlap**2)
+            kernels = 0.5 * b * (high.kernel - low.kernel)
+            v = np.sqrt(v2)
+            for i, part in enumerate((squares, kernels)):
+                # d(v)/d ln A or ln B; units between the old and the new place change by the jump.
+                shift = -v2 * part / (squares + kernels) / (2 * v)
+                mass = -2 * self.readouts.density(v) * v2 * shift
+                total.learnt_slopes[i][rows] += mass * (high.overlap**2 - low.overlap**2)
+                total.kernel_slopes[i][rows] += mass * (high.kernel_gap - low.kernel_gap)
+
+
+def jump_levels(units: UnitTable, pull: np.ndarray, coupling: np.ndarray) -> np.ndarray:
+    """v² from which a unit prefers its upper root to lower ones, on the grid; infinite where φ only rises."""
+    t = units.values
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        levels = np.concatenate(
+            [1 / pull[:, None], units.grid / (pull[:, None] * t.overlap + coupling[:, None] * t.kernel_slope)], axis=1
+        )
+        energy = 0.25 * pull[:, None] * t.overlap**2 + 0.5 * coupling[:, None] * t.kernel
+    energy, entropy = np.pad(energy, ((0, 0), (1, 0))), np.append(0.0, t.entropy)
+    is_falling = np.diff(levels, axis=1) < -1e-12 * levels[:, 1:]
+    owner, first, last = _hull_edges(energy, entropy, levels, is_falling)
+    level = np.full(pull.size, np.inf)
+    np.minimum.at(level, owner, (entropy[first] - entropy[last]) / (energy[owner, last] - energy[owner, first]))
+    return level
+
+
+def _hull_edges(
+    energy: np.ndarray, entropy: np.ndarray, levels: np.ndarray, is_falling: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Edges of the upper hulls of the points (energy, entropy), one hull a row, over falling stretches of φ.
+
+    Returns row, first and last point of each edge, in order.
+    """
+    starts = is_falling & ~np.pad(is_falling[:, :-1], ((0, 0), (1, 0)))
+    n_stretches = starts.sum(axis=1)
+    single = np.nonzero(n_stretches == 1)[0]
+    first, last = _tangents(energy[single], entropy, levels[single], is_falling[single])
+    edges = list(zip(single.tolist(), first.tolist(), last.tolist(), strict=True))
+    for i in np.nonzero(n_stretches > 1)[0].tolist():
+        edges += [(i, a, b) for a, b in _edges_of_one(energy[i], entropy, is_falling[i])]
+    found = np.array(sorted(edges), dtype=int).reshape(-1, 3)
+    return found[:, 0], found[:, 1], found[:, 2]
+
+
+def _tangents(
+    energy: np.ndarray, entropy: np.ndarray, levels: np.ndarray, is_falling: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Ends of the common tangent over the only falling stretch of each row, by bisection in v²."""
+    if not energy.shape[0]:
+        return np.empty(0, dtype=int), np.empty(0, dtype=int)
+    top = np.argmax(is_falling, axis=1)
+    bottom = is_falling.shape[1] - np.argmax(is_falling[:, ::-1], axis=1)
+    rows, column = np.arange(energy.shape[0]), np.arange(levels.shape[1])
+    low = np.log(levels[rows, bottom])
+    high = np.log(np.minimum(levels[rows, top], 1e250))
+    for _ in range(40):
+        middle = np.exp(0.5 * (low + high))
+        below = levels <= middle[:, None]
+        last = np.max(np.where(below & (column >= bottom[:, None]), column, bottom[:, None]), axis=1)
+        first = np.max(np.where(below & (column <= top[:, None]), column, 0), axis=1)
+        gain = entropy[last] - entropy[first] + middle * (energy[rows, last] - energy[rows, first])
+        low, high = np.where(gain > 0, low, 0.5 * (low + high)), np.where(gain > 0, 0.5 * (low + high), high)
+    return first, last
+
+
+def _edges_of_one(energy: np.ndarray, entropy: np.ndarray, is_falling: np.ndarray) -> list[tuple[int, int]]:
+    """The same for a row with several falling stretches: the hull itself, point by point."""
+    where = np.nonzero(is_falling)[0]
+    keep = np.nonzero(np.diff(energy, prepend=-1.0) > 0)[0]
+    hull: list[int] = []
+    e, s = energy.tolist(), entropy.tolist()
+    for k in keep.tolist():
+        while len(hull) > 1:
+            i, j = hull[-2], hull[-1]
+            if (s[j] - s[i]) * (e[k] - e[i]) > (s[k] - s[i]) * (e[j] - e[i]):
+                break
+            hull.pop()
+        hull.append(k)
+    return [(i, j) for i, j in zip(hull[:-1], hull[1:], strict=True) if np.any((where >= i) & (where < j))]

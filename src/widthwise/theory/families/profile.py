@@ -1,0 +1,113 @@
+r"""The family of a continuous readout law: every unit at its equilibrium root.
+
+The parameter is u = ln τ and the unknown z = ln B: E v²𝒬² grows with B at fixed τ (both couplings grow), so
+moment matching fixes B, and α = γB/(2ψ_out') is explicit.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...numerics.roots import decreasing_root
+from ..matrix_channel import MatrixPair
+from ..setting import Setting
+from .averages import Averages
+from .base import Family, Points, System
+from .continuous_profile import ContinuousProfile
+
+if TYPE_CHECKING:
+    from ..solution import Solution
+
+__all__ = ["ProfileFamily"]
+
+# Below, so few units are learnt that their share of a bounded law is lost in rounding.
+_LOG_TILT = np.concatenate(
+    [np.arange(np.log(1e-6), np.log(1e-3), 1.2), np.arange(np.log(1e-3), np.log(1e15), 0.7)]
+)
+_LOG_COUPLING = 60.0
+
+
+class ProfileFamily(Family):
+    """Solutions in which units of a continuous law are learnt."""
+
+    name = "specialised"
+    n_learnt = 1
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+
+    @cached_property
+    def profile(self) -> ContinuousProfile:
+        setting = self.setting
+        return ContinuousProfile(setting.units, setting.problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
+
+    @property
+    def grid(self) -> np.ndarray:
+        return _LOG_TILT
+
+    def state(
+        self, u: np.ndarray, z: np.ndarray, *, is_rough: bool = False
+    ) -> tuple[MatrixPair, np.ndarray, Averages]:
+        """The matrix channel, A, and the averages over the units."""
+        setting = self.setting
+        pair = setting.matrix.pair(u, setting.log_hat_scale + z[:, 0])
+        pull = np.maximum(np.exp(pair.log_pull) / setting.gamma, 1e-280)
+        return pair, pull, self.profile.averages(pull, np.exp(z[:, 0]), is_rough=is_rough)
+
+    def system(self, u: np.ndarray, z: np.ndarray) -> System:
+        setting = self.setting
+        pair, _, averages = self.state(u, z)
+        half = 0.5 * setting.mu2_squared
+        odds_a, odds_b = averages.odds_slopes
+        by_z = (odds_a * pair.pull_by_hat + odds_b)[:, None, None]
+        by_u = (odds_a * pair.pull_by_tilt - pair.rate)[:, None]
+        gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
+        channel = setting.problem.channel
+        bend = channel.free_entropy_curvature(gap, setting.power) / channel.free_entropy_slope(gap, setting.power)
+        gap_a, gap_b = averages.kernel_slopes
+        alpha_by_z = 1 + bend * (half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b)
+        alpha_by_u = bend * (half * pair.after_by_tilt + gap_a * pair.pull_by_tilt)
+        return System(
+            (averages.odds - pair.odds)[:, None],
+            by_z,
+            by_u,
+            setting.log_alpha(z[:, 0], gap),
+            alpha_by_z[:, None],
+            alpha_by_u,
+        )
+
+    def guess(self, u: np.ndarray) -> np.ndarray:
+        goal = self.setting.matrix.odds(u)[0]
+
+        def shortfall(z: np.ndarray) -> np.ndarray:
+            return goal - self.state(u, z[:, None], is_rough=True)[2].odds
+
+        def exact(z: np.ndarray) -> np.ndarray:
+            return goal[bad] - self.state(u[bad], z[:, None])[2].odds
+
+        with np.errstate(all="ignore"):
+            ends = np.full(u.size, _LOG_COUPLING)
+            z = decreasing_root(shortfall, -ends, ends, atol=1e-3)
+            # The grid is too coarse for a law whose support ends within one of its cells.
+            bad = np.nonzero(~(np.abs(goal - self.state(u, z[:, None])[2].odds) < 0.3))[0]
+            if bad.size:
+                near = np.full(bad.size, 0.1)
+                is_near = (exact(z[bad] - near) > 0) & (exact(z[bad] + near) < 0)
+                low = np.where(is_near, z[bad] - near, -ends[bad])
+                high = np.where(is_near, z[bad] + near, ends[bad])
+                # Next to a jump of the first units their share is proportional to what B exceeds a limit by.
+                z[bad] = decreasing_root(exact, low, high, atol=1e-12)
+            return z[:, None]
+
+    def _with_ends(
+        self, nodes: Points, is_joined: np.ndarray, u: np.ndarray, is_good: np.ndarray
+    ) -> tuple[Points, np.ndarray]:
+        return nodes, is_joined  # the curve ends only with the grid
+
+    def solutions(self, points: Points) -> list[Solution]:
+        from ..stationary import profile_solutions
+
+        return profile_solutions(self, points)

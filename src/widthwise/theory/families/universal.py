@@ -1,0 +1,101 @@
+r"""The universal branch: no unit is learnt, 𝒬 ≡ 0 and τ = 0.
+
+The parameter is u = ln B; q̂₂ = γμ₂²B, q₂ = r₂ - mmse(q̂₂) and α = γB/(2ψ_out') are explicit.  For additive
+noise α grows with B.  For a channel that hardly tells λ from -λ, ψ_out' starts near 0 and grows faster
+than B: the curve folds, and a solution that has learnt nothing stands beside one that has.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..matrix_channel import MatrixPair
+from ..setting import Setting
+from .base import Family, Points, System
+
+if TYPE_CHECKING:
+    from ..solution import Solution
+
+__all__ = ["UniversalFamily"]
+
+
+class UniversalFamily(Family):
+    """Solutions with every overlap 0."""
+
+    name = "universal"
+    n_learnt = 0
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+
+    @property
+    def grid(self) -> np.ndarray:
+        setting = self.setting
+        # From where nothing is learnt to where all of the matrix is: α spans what is computed.
+        full = setting.output_gap(np.ones(1), np.full(1, setting.kernel_total))
+        none = setting.output_gap(np.zeros(1), np.full(1, setting.kernel_total))
+        channel = setting.problem.channel
+        slopes = channel.free_entropy_slope(np.array([full[0], none[0]]), setting.power)
+        least, most = np.log(2 / setting.gamma) + np.log(np.maximum(slopes, 1e-280))
+        low, high = min(least, most) + np.log(1e-16), max(least, most) + np.log(1e14)
+        return np.linspace(low, high, int(np.clip((high - low) / 0.8, 20, 600)))
+
+    def guess(self, u: np.ndarray) -> np.ndarray:
+        return np.empty((u.size, 0))
+
+    def pair(self, u: np.ndarray) -> MatrixPair:
+        """The matrix channel at τ = 0: γA = 1 - mmse(q̂₂), for mmse'(0) = -1."""
+        setting = self.setting
+        log_hat = setting.log_hat_scale + u
+        zeros = np.zeros(u.size)
+        if setting.mu2_squared == 0:
+            return MatrixPair(
+                np.full(u.size, -np.inf), zeros, zeros + 1, zeros - np.inf, zeros + 1, zeros + 1, zeros, zeros
+            )
+        mmse, recovered, slope = setting.spectral.mmse(log_hat)
+        with np.errstate(divide="ignore"):
+            log_pull = np.log(recovered)
+        return MatrixPair(
+            log_pull, zeros, -slope / np.maximum(recovered, 1e-300), zeros - np.inf, zeros + 1, mmse, zeros, slope
+        )
+
+    def system(self, u: np.ndarray, z: np.ndarray) -> System:
+        setting, n = self.setting, u.size
+        pair = self.pair(u)
+        gap = setting.output_gap(pair.mmse_after, np.full(n, setting.kernel_total))
+        channel = setting.problem.channel
+        slope = channel.free_entropy_slope(gap, setting.power)
+        bend = channel.free_entropy_curvature(gap, setting.power) / slope
+        by_u = 1 + bend * 0.5 * setting.mu2_squared * pair.after_by_hat
+        return System(
+            np.empty((n, 0)),
+            np.empty((n, 0, 0)),
+            np.empty((n, 0)),
+            setting.log_alpha(u, gap),
+            np.empty((n, 0)),
+            by_u,
+        )
+
+    @property
+    def learns_nothing(self) -> bool:
+        """Whether B = 0 is a solution: labels that depend on |λ| say nothing where nothing is known of λ."""
+        setting, channel = self.setting, self.setting.problem.channel
+        full = setting.output_gap(np.ones(1), np.full(1, setting.kernel_total))
+        if setting.power - full[0] >= 1e-12 * setting.power:
+            return False
+        first = channel.free_entropy_slope(np.array([full[0], 0.5 * setting.power]), setting.power)
+        return bool(first[0] < 1e-9 * first[1])
+
+    def nothing(self, alpha: np.ndarray) -> list[Solution]:
+        """The solutions at B = 0."""
+        n = alpha.size
+        blank = np.empty((n, 0))
+        u = np.full(n, -np.inf)
+        return self.solutions(Points(u, blank, np.log(alpha), np.zeros(n), blank, np.ones(n)))
+
+    def solutions(self, points: Points) -> list[Solution]:
+        from ..stationary import universal_solutions
+
+        return universal_solutions(self, points)

@@ -1,0 +1,282 @@
+r"""Matrix denoising as the saddle-point equations use it: functions of ln η, cheap and smooth.
+
+The logarithm of the odds, o(u) = ln[(1 - mmse)/mmse] at η = e^u, is u itself for a matrix of independent
+Gaussian entries, and differs from u by a bounded, slowly varying function otherwise.  That function is
+represented by Chebyshev series on panels (about 12 digits); everything else follows from o, o' and o''
+without cancellation.  With τ = e^u, τ + q̂₂ = e^{u₁} and Δ = o(u₁) - o(u),
+
+.. math:: \gamma A = \frac{\mathrm{mmse}(\tau) - \mathrm{mmse}(\tau + \hat q_2)}{-\mathrm{mmse}'(\tau)}
+          = \tau\,\frac{\mathrm{mmse}(\tau + \hat q_2)}{\mathrm{mmse}(\tau)}\,
+            \frac{e^{\Delta} - 1}{o'(u)} .
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from ..denoising import MatrixDenoiser
+from ..ingredients.readouts import Discrete, Readouts
+from ..numerics.piecewise import PiecewiseChebyshev
+
+__all__ = ["GaussianMatrix", "MatrixChannel", "MatrixPair", "SpectralMatrix", "matrix_channel"]
+
+# Below and above, o(u) - u tends to constants as a power of η, and is carried on so. (Beyond, rounding makes the
+# quadrature of the spectral density slow.)
+_LOW, _HIGH = math.log(1e-16), math.log(1e11)
+_ATOL = 3e-13  # of o(u): relative error of the odds
+_GAUSS_X, _GAUSS_W = np.polynomial.legendre.leggauss(5)
+_N_STEPS = 60
+_GOLDEN = 0.5 * (math.sqrt(5) - 1)
+_CLOSE = 0.2  # steps of u below which Δ is integrated, not subtracted
+
+
+class MatrixPair(NamedTuple):
+    """The mmse at τ and at τ + q̂₂, and the pull that their difference gives."""
+
+    log_pull: np.ndarray
+    """ln γA; -inf where q̂₂ = 0."""
+    pull_by_tilt: np.ndarray
+    """d ln γA/d ln τ."""
+    pull_by_hat: np.ndarray
+    """d ln γA/d ln q̂₂."""
+    odds: np.ndarray
+    """ln[(1 - mmse)/mmse] at τ."""
+    rate: np.ndarray
+    """d odds/d ln τ."""
+    mmse_after: np.ndarray
+    """mmse(τ + q̂₂) = r₂ - q₂."""
+    after_by_tilt: np.ndarray
+    after_by_hat: np.ndarray
+    """Derivatives of mmse(τ + q̂₂) in ln τ and ln q̂₂."""
+
+
+class MatrixChannel:
+    """What follows from the odds alone."""
+
+    def odds(self, log_snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """ln[(1 - mmse)/mmse] and its first two derivatives in ln η."""
+        raise NotImplementedError
+
+    def log_snr_of(self, odds: np.ndarray) -> np.ndarray:
+        """ln η at which ln[(1 - mmse)/mmse] has the given value."""
+        raise NotImplementedError
+
+    def rough_log_snr_of(self, odds: np.ndarray) -> np.ndarray:
+        """:meth:`log_snr_of` to a few digits, for first guesses."""
+        return self.log_snr_of(odds)
+
+    def information(self, log_snr: np.ndarray) -> np.ndarray:
+        """ι(η); 4 dι/dη = mmse."""
+        raise NotImplementedError
+
+    def mmse(self, log_snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """mmse, 1 - mmse, and d mmse/d ln η."""
+        odds, rate, _ = self.odds(log_snr)
+        mmse, recovered = _shares(odds)
+        return mmse, recovered, -mmse * recovered * rate
+
+    def pair(self, log_tilt: np.ndarray, log_hat: np.ndarray) -> MatrixPair:
+        """Everything at τ and τ + q̂₂, given their logarithms."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
+            apart = np.logaddexp(0.0, log_hat - log_tilt)
+            share = np.exp(-apart)  # τ/(τ + q̂₂)
+            rest = -np.expm1(-apart)
+            before, rate, bend = self.odds(log_tilt)
+            after, rate_after, _ = self.odds(log_tilt + apart)
+            step = after - before
+            close = apart < _CLOSE
+            if close.any():
+                # The integral of a smooth function has the relative accuracy that a difference loses.
+                width = 0.5 * apart[close, None]
+                rates = self.odds(log_tilt[close, None] + width * (1 + _GAUSS_X))[1]
+                step[close] = (width * rates) @ _GAUSS_W
+            mmse, recovered = _shares(before)
+            mmse_after, recovered_after = _shares(after)
+            log_ratio = np.logaddexp(0, before) - np.logaddexp(0, after)
+            log_growth = np.where(step > 30, step, np.log(np.expm1(np.minimum(step, 30.0))))
+            log_pull = log_tilt + log_ratio + log_growth - np.log(rate)
+            inverse = 1 / -np.expm1(-step)
+            by_tilt = (
+                1
+                - recovered_after * rate_after * share
+                + recovered * rate
+                + (rate_after * share - rate) * inverse
+                - bend / rate
+            )
+            # For q̂₂ << τ this is the difference of large numbers; γA = q̂₂ (1 + O(q̂₂/τ)) there.
+            by_tilt = np.where(apart < 1e-7, 0.0, by_tilt)
+            by_hat = np.where(apart > 0, rest * (inverse - recovered_after) * rate_after, 1.0)
+            slope = -mmse_after * recovered_after * rate_after
+        return MatrixPair(
+            log_pull, by_tilt, by_hat, before, rate, mmse_after, slope * share, slope * rest
+        )
+
+    def information_drop(self, log_tilt: np.ndarray, log_hat: np.ndarray) -> np.ndarray:
+        """ι(τ) - ι(τ + q̂₂), without cancellation where q̂₂ << τ."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            apart = np.logaddexp(0.0, log_hat - log_tilt)
+        drop = self.information(log_tilt) - self.information(np.logaddexp(log_tilt, log_hat))
+        close = apart < _CLOSE
+        if close.any():
+            # 4 dι/du = η mmse = e^u/(1 + e^o).
+            u = log_tilt[close, None] + 0.5 * apart[close, None] * (1 + _GAUSS_X)
+            density = np.exp(u - np.logaddexp(0, self.odds(u)[0]))
+            drop[close] = -0.125 * apart[close] * (density @ _GAUSS_W)
+        return drop
+
+
+class GaussianMatrix(MatrixChannel):
+    """A matrix of independent Gaussian entries, mmse = 1/(1 + η): the factorised ansatz."""
+
+    def odds(self, log_snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        log_snr = np.asarray(log_snr, dtype=float)
+        return log_snr.copy(), np.ones_like(log_snr), np.zeros_like(log_snr)
+
+    def log_snr_of(self, odds: np.ndarray) -> np.ndarray:
+        return np.asarray(odds, dtype=float).copy()
+
+    def information(self, log_snr: np.ndarray) -> np.ndarray:
+        return 0.25 * np.logaddexp(0.0, log_snr)
+
+
+class SpectralMatrix(MatrixChannel):
+    """S̄ = Wᵀ D_v W/√(kd): the odds from its spectral curve, as piecewise polynomials in ln η."""
+
+    def __init__(self, readouts: Readouts, gamma: float) -> None:
+        denoiser = MatrixDenoiser(readouts, gamma)
+
+        def functions(u: np.ndarray) -> np.ndarray:
+            snr = np.exp(u)
+            mmse, recovered, _ = denoiser.evaluate(snr)
+            odds = np.log(recovered) - np.log(mmse)
+            return np.stack([odds - u, snr * mmse])
+
+        self._table = PiecewiseChebyshev(
+            functions,
+            (_LOW, _HIGH),
+            breaks=splittings(readouts, gamma),
+            widest=4.0,
+            narrowest=1e-5,
+            atol=_ATOL,
+        )
+        self._power = self._table.integrated(1)
+        ends, slopes, bends = self._table(np.array([_LOW, _HIGH]))
+        self._low, self._high = ends
+        self._low_slope, self._high_slope = slopes
+        # The power is 1/2 for continuous laws and 1 for discrete ones, 2/3 at γ = 1.
+        self._decay = 1.0 if readouts.is_discrete else 0.5
+        if readouts.is_discrete and abs(slopes[1]) > 1e-8:
+            self._decay = float(np.clip(-bends[1] / slopes[1], 0.3, 1.5))
+        nodes = self._table.nodes.ravel()
+        self._rough = nodes + self._table(nodes)[0], nodes
+
+    def odds(self, log_snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        u = np.asarray(log_snr, dtype=float)
+        inside = np.clip(u, _LOW, _HIGH)
+        excess, slope, bend = self._table(inside)
+        below, above = u < _LOW, u > _HIGH
+        if below.any():
+            part = np.exp(u[below] - _LOW)
+            excess[below] = self._low - self._low_slope * (1 - part)
+            slope[below] = bend[below] = self._low_slope * part
+        if above.any():
+            part = np.exp(-self._decay * (u[above] - _HIGH))
+            excess[above] = self._high + self._high_slope / self._decay * (1 - part)
+            slope[above] = self._high_slope * part
+            bend[above] = -self._decay * slope[above]
+        return u + excess, 1 + slope, bend
+
+    def log_snr_of(self, odds: np.ndarray) -> np.ndarray:
+        goal = np.asarray(odds, dtype=float)
+        low, high = np.full(goal.shape, _LOW), np.full(goal.shape, _HIGH)
+        edges = self._table.edges
+        at = edges + self._table(edges)[0]
+        cell = np.clip(np.searchsorted(at, goal, side="right") - 1, 0, edges.size - 2)
+        low, high = edges[cell], edges[cell + 1]
+        outside = (goal < at[0]) | (goal > at[-1])
+        low, high = np.where(outside, goal - 60.0, low), np.where(outside, goal + 60.0, high)
+        u = np.where(outside, goal, 0.5 * (low + high))
+        for _ in range(_N_STEPS):
+            value, rate, _ = self.odds(u)
+            error = value - goal
+            low, high = np.where(error < 0, u, low), np.where(error > 0, u, high)
+            new = u - error / rate
+            new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
+            done = np.all(np.abs(new - u) <= 1e-14 * (1 + np.abs(u)))
+            u = new
+            if done:
+                break
+        return u
+
+    def rough_log_snr_of(self, odds: np.ndarray) -> np.ndarray:
+        at, u = self._rough
+        inside = np.interp(odds, at, u)
+        return inside + np.where(odds < at[0], odds - at[0], 0.0) + np.where(odds > at[-1], odds - at[-1], 0.0)
+
+    def information(self, log_snr: np.ndarray) -> np.ndarray:
+        u = np.asarray(log_snr, dtype=float)
+        total = self._power(np.clip(u, _LOW, _HIGH))[0] + math.log1p(math.exp(_LOW))
+        below, above = u < _LOW, u > _HIGH
+        total[below] = np.log1p(np.exp(u[below]))
+        if above.any():  # η mmse tends to a constant
+            beyond, rate = u[above] - _HIGH, self._high_slope / self._decay
+            tail = rate / self._decay * -np.expm1(-self._decay * beyond)
+            total[above] += math.exp(-self._high - rate) * (beyond + tail)
+        return 0.25 * total
+
+
+def splittings(readouts: Readouts, gamma: float) -> list[float]:
+    """ln of the snr at which a band of the spectrum splits in two: the odds are smooth but there.
+
+    With the poles of :mod:`spectral_curve`, a gap between neighbours opens where the least of
+    V(a, 0) = Σ c_i/(a - a_i)² between them is 1; it grows with the weight 1/η of the noise pole at 0.
+    """
+    if not isinstance(readouts, Discrete):
+        return []
+    v, p = np.asarray(readouts.values), np.asarray(readouts.probabilities)
+    v, p = v[v != 0], p[v != 0]
+    where = np.append(v / math.sqrt(gamma), 0.0)
+    weight = np.append(p * v**2, 1.0)
+    order = np.argsort(where)
+    where, weight, is_noise = where[order], weight[order], order == v.size
+    low, high = where[:-1], where[1:]
+    is_gap = high - low > 1e-9 * (np.abs(low) + np.abs(high))
+    low, high = low[is_gap], high[is_gap]
+
+    def least(log_snr: np.ndarray) -> np.ndarray:
+        """The least V in each gap, by golden sections (V is convex there)."""
+        weights = np.where(is_noise, np.exp(-log_snr)[:, None], weight)
+        a, b = low.copy(), high.copy()
+
+        def values(x: np.ndarray) -> np.ndarray:
+            with np.errstate(divide="ignore"):
+                return (weights / (x[:, None] - where) ** 2).sum(axis=1)
+
+        for _ in range(60):
+            one, other = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
+            is_left = values(one) < values(other)
+            a, b = np.where(is_left, a, one), np.where(is_left, other, b)
+        return values(0.5 * (a + b))
+
+    start, stop = np.full(low.size, _LOW), np.full(low.size, _HIGH)
+    opens = (least(start) > 1) & (least(stop) < 1)
+    for _ in range(50):
+        middle = 0.5 * (start + stop)
+        is_closed = least(middle) > 1
+        start, stop = np.where(is_closed, middle, start), np.where(is_closed, stop, middle)
+    return sorted(set(np.round(0.5 * (start + stop)[opens], 12).tolist()))
+
+
+@lru_cache(maxsize=128)
+def matrix_channel(readouts: Readouts, gamma: float) -> SpectralMatrix:
+    """The matrix channel of a readout law and width, made once."""
+    return SpectralMatrix(readouts, gamma)
+
+
+def _shares(odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """mmse and 1 - mmse of ln[(1 - mmse)/mmse]."""
+    return np.exp(-np.logaddexp(0, odds)), np.exp(-np.logaddexp(0, -odds))

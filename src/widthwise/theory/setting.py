@@ -1,0 +1,134 @@
+"""The numbers of a problem that the saddle-point equations use, made once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ..ingredients.readouts import Discrete
+from ..problem import Problem
+from .matrix_channel import GaussianMatrix, MatrixChannel, matrix_channel
+from .units import UnitTable, unit_table
+
+__all__ = ["THEORIES", "ReadoutClasses", "Setting", "readout_classes", "setting_of"]
+
+THEORIES = ("main", "factorised")
+
+
+@dataclass(frozen=True)
+class ReadoutClasses:
+    """Distinct |readouts| > 0 of a discrete law, largest first."""
+
+    values2: np.ndarray
+    """v²."""
+    powers: np.ndarray
+    """E[v²; class]; they sum to 1."""
+
+    @property
+    def masses(self) -> np.ndarray:
+        """P_v(class)."""
+        return self.powers / self.values2
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """|v|."""
+        return np.sqrt(self.values2)
+
+    def __len__(self) -> int:
+        return self.values2.size
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """A problem with its matrix channel and unit functions, for one of the two theories."""
+
+    problem: Problem
+    theory: str
+    matrix: MatrixChannel
+    """Of specialised solutions."""
+    spectral: MatrixChannel
+    """Of the universal branch, which both theories share."""
+    units: UnitTable
+    gamma: float
+    mu2_squared: float
+    power: float
+    """r_K."""
+    kernel_total: float
+    """g(1)."""
+    classes: ReadoutClasses | None
+    """None for a continuous readout law."""
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether everything is learnt from n = Θ(d) samples."""
+        return self.kernel_total == 0 and self.mu2_squared == 0
+
+    @property
+    def log_hat_scale(self) -> float:
+        """ln of q̂₂/B = γμ₂²."""
+        return float(np.log(self.gamma * self.mu2_squared)) if self.mu2_squared > 0 else -np.inf
+
+    def output_gap(self, matrix_mmse: np.ndarray, kernel_gap: np.ndarray) -> np.ndarray:
+        """r_K - q_K = μ₂²/2 (r₂ - q₂) + E v²[g(1) - g(𝒬)]."""
+        gap = 0.5 * self.mu2_squared * matrix_mmse + kernel_gap
+        return np.clip(gap, 0.0, self.power)  # rounding of sums
+
+    def log_alpha(self, log_coupling: np.ndarray, gap: np.ndarray) -> np.ndarray:
+        """ln of the α at which the data give the coupling B = (2α/γ) ψ_out'."""
+        slope = self.problem.channel.free_entropy_slope(gap, self.power)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(0.5 * self.gamma) + log_coupling - np.log(slope)
+
+
+def setting_of(problem: Problem, theory: str = "main") -> Setting:
+    """The setting of a problem; ``theory`` chooses the matrix channel of specialised solutions."""
+    if theory not in THEORIES:
+        raise ValueError(f"unknown theory {theory!r}; choose from {', '.join(THEORIES)}")
+    return _setting(problem, theory)
+
+
+@lru_cache(maxsize=128)
+def _setting(problem: Problem, theory: str) -> Setting:
+    mu2_squared = problem.hermite[2] ** 2
+    if mu2_squared < 1e-28 * problem.output_power:
+        mu2_squared = 0.0  # rounding of an odd activation's μ₂
+    kernel_total = float(problem.activation.tail_kernel(1.0))
+    if kernel_total < 1e-28 * problem.output_power:
+        kernel_total = 0.0
+    # Without a quadratic part the matrix does not enter.
+    spectral = matrix_channel(problem.readouts, problem.gamma) if mu2_squared > 0 else GaussianMatrix()
+    return Setting(
+        problem,
+        theory,
+        spectral if theory == "main" else GaussianMatrix(),
+        spectral,
+        unit_table(problem.activation, problem.weights),
+        problem.gamma,
+        mu2_squared,
+        problem.output_power,
+        kernel_total,
+        readout_classes(problem),
+    )
+
+
+@lru_cache(maxsize=128)
+def readout_classes(problem: Problem) -> ReadoutClasses | None:
+    """The classes of a discrete readout law; None for a continuous one."""
+    law = problem.readouts
+    if not isinstance(law, Discrete):
+        return None
+    v, p = np.abs(np.asarray(law.values)), np.asarray(law.probabilities)
+    order = np.argsort(-v)
+    values2: list[float] = []
+    powers: list[float] = []
+    for value, weight in zip(v[order] ** 2, p[order], strict=True):
+        if value == 0:
+            continue
+        if values2 and abs(values2[-1] - value) <= 1e-12 * value:
+            powers[-1] += weight * value
+        else:
+            values2.append(float(value))
+            powers.append(float(weight * value))
+    return ReadoutClasses(np.array(values2), np.array(powers))

@@ -1,0 +1,266 @@
+r"""From points of a family to solutions: error, free entropy, mutual information, stability.
+
+Free entropy of a stationary point of f_RS (eq. fRS), hats eliminated, r₂ - q₂ = mmse(τ + q̂₂):
+
+.. math:: f = \psi_\mathrm{out} + \tfrac1{4\alpha}\hat q_2\,\mathrm{mmse}(\tau+\hat q_2)
+    + \tfrac\gamma\alpha E[\psi_W(x) - \tfrac12 xQ] + \tfrac1\alpha[\iota(\tau) - \iota(\tau+\hat q_2)].
+
+A solution is stable when it is a local maximum of f over (q₂, 𝒬_W).  The second variation is diagonal in
+𝒬_W(v) but for the directions δm = δE v²𝒬², δG = δE v²g(𝒬) and δq₂, of which the last is eliminated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .families.averages import Averages
+from .matrix_channel import MatrixPair
+from .setting import Setting
+from .solution import CONVERGED, Solution, readout_grid
+
+if TYPE_CHECKING:
+    from .families.base import Family, Points
+    from .families.classes import ClassFamily
+    from .families.profile import ProfileFamily
+    from .families.threshold import ThresholdFamily
+    from .families.universal import UniversalFamily
+
+__all__ = ["class_solutions", "profile_solutions", "universal_solutions"]
+
+# Rounding of v²A - 1 next to the birth of a class, where stability changes.
+_MARGIN = 1e-11
+_MANY = 64  # classes beyond which the second variation is reduced to its coupling directions
+
+
+@dataclass
+class _Stationary:
+    """Stationary points as arrays."""
+
+    alpha: np.ndarray
+    log_tilt: np.ndarray
+    log_hat: np.ndarray
+    pair: MatrixPair
+    averages: Averages
+    overlap: np.ndarray
+    """𝒬_W at the reported readouts."""
+    snr: np.ndarray
+    coupled: np.ndarray
+    """Whether the second variation is negative."""
+
+
+def universal_solutions(family: UniversalFamily, points: Points) -> list[Solution]:
+    """Solutions with every overlap 0."""
+    setting, n = family.setting, len(points)
+    v, _ = readout_grid(setting.problem)
+    log_hat = setting.log_hat_scale + points.u
+    pair = family.pair(points.u)
+    recovered = np.exp(pair.log_pull)  # γA at τ = 0
+    largest2 = setting.problem.readouts.largest ** 2
+    with np.errstate(invalid="ignore"):  # inf * 0 for unbounded readouts at mu_2 = 0
+        is_stiff = (recovered == 0) | (largest2 * recovered / setting.gamma < 1 + _MARGIN)
+    blank = np.zeros((n, v.size))
+    alpha = np.exp(points.log_alpha)
+    gap = setting.output_gap(pair.mmse_after, np.full(n, setting.kernel_total))
+    hat = np.exp(log_hat)
+    # -mmse'(q̂₂), from d mmse/d ln q̂₂.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        steep = np.where(hat > 0, -pair.after_by_hat / hat, 1.0)
+    bend = setting.problem.channel.free_entropy_curvature(gap, setting.power)
+    is_maximum = 4 * alpha * bend * (0.5 * setting.mu2_squared) ** 2 * steep < 1
+    averages = Averages(
+        np.zeros(n), np.ones(n), np.full(n, setting.kernel_total), np.zeros(n), np.zeros((2, n)), np.zeros((2, n))
+    )
+    found = _Stationary(
+        alpha, np.full(n, -np.inf), log_hat, pair, averages, blank, blank, is_stiff & is_maximum
+    )
+    return _solutions(family, points, "universal", found)
+
+
+def class_solutions(family: ClassFamily | ThresholdFamily, points: Points) -> list[Solution]:
+    """Solutions of a family of classes."""
+    setting = family.setting
+    state = family.state(points.u, points.z)
+    v, _ = readout_grid(setting.problem)
+    column = np.argmin(np.abs(v[:, None] ** 2 - family.values2), axis=1)
+    is_zero = v == 0
+    snr = np.where(is_zero, 0.0, state.snr[:, column])
+    overlap = np.where(np.isinf(snr), 1.0, setting.units.weights.overlap(np.where(np.isinf(snr), 0.0, snr)))
+    alpha = np.exp(points.log_alpha)
+    log_tilt, log_coupling = family.log_tilt(points), family.log_coupling(points)
+    is_stable = _is_maximum(
+        setting, alpha, log_tilt, log_coupling, state.pair, state.averages, state.snr, state.pull
+    )
+    found = _Stationary(
+        alpha,
+        log_tilt,
+        setting.log_hat_scale + log_coupling,
+        state.pair,
+        state.averages,
+        overlap,
+        snr,
+        is_stable,
+    )
+    return _solutions(family, points, "specialised", found)
+
+
+def profile_solutions(family: ProfileFamily, points: Points) -> list[Solution]:
+    """Solutions of a continuous law, whose units all sit at their equilibrium roots."""
+    setting = family.setting
+    log_tilt, log_coupling = points.u, points.z[:, 0]
+    pair, pull, averages = family.state(points.u, points.z)
+    v, _ = readout_grid(setting.problem)
+    snr = family.profile.snr_at(pull, np.exp(log_coupling), v**2)
+    alpha = np.exp(points.log_alpha)
+    is_stable = _is_maximum_of_profile(setting, alpha, log_tilt, log_coupling, pair, averages)
+    found = _Stationary(
+        alpha,
+        log_tilt,
+        setting.log_hat_scale + log_coupling,
+        pair,
+        averages,
+        setting.units.weights.overlap(snr),
+        snr,
+        is_stable,
+    )
+    return _solutions(family, points, "specialised", found)
+
+
+def _solutions(family: Family, points: Points, branch: str, s: _Stationary) -> list[Solution]:
+    setting = family.setting
+    problem, channel, power = setting.problem, setting.problem.channel, setting.power
+    if s.alpha.size == 0:
+        return []
+    hat = np.exp(s.log_hat)
+    after = s.pair.mmse_after
+    gap = setting.output_gap(after, s.averages.kernel_gap)
+    drop = np.zeros(s.alpha.size)
+    if setting.mu2_squared > 0:
+        is_tilted = np.isfinite(s.log_tilt)
+        drop[~is_tilted] = -setting.spectral.information(s.log_hat[~is_tilted])
+        drop[is_tilted] = setting.matrix.information_drop(s.log_tilt[is_tilted], s.log_hat[is_tilted])
+    entropy = 0.25 * hat * after + setting.gamma * s.averages.entropy + drop
+    free_entropy = channel.free_entropy(gap, power) + entropy / s.alpha
+    deficit = channel.free_entropy_known(power) - channel.free_entropy(gap, power)
+    information = (s.alpha * deficit - entropy) / setting.gamma
+    bayes, gibbs = channel.bayes_error(gap, power), channel.gibbs_error(gap, power)
+    v, weight = readout_grid(problem)
+    return [
+        Solution(
+            problem=problem,
+            alpha=float(s.alpha[i]),
+            branch=branch,
+            is_equilibrium=False,
+            is_stable=bool(s.coupled[i]),
+            status=CONVERGED,
+            residual=float(points.residual[i]),
+            excess_error=float(gap[i]),
+            bayes_error=float(bayes[i]),
+            gibbs_error=float(gibbs[i]),
+            matrix_overlap=float(problem.matrix_power - after[i]),
+            matrix_overlap_hat=float(hat[i]),
+            matrix_overlap_centred=float(1 - after[i]),
+            tilt=float(np.exp(s.log_tilt[i])),
+            free_entropy=float(free_entropy[i]),
+            mutual_information=float(information[i]),
+            readout_values=v,
+            readout_weights=weight,
+            weight_overlap=s.overlap[i],
+            weight_overlap_hat=s.snr[i],
+            family=family,
+            parameter=float(points.u[i]),
+            state=points.z[i],
+        )
+        for i in range(s.alpha.size)
+    ]
+
+
+def _form(
+    setting: Setting,
+    alpha: np.ndarray,
+    log_tilt: np.ndarray,
+    log_coupling: np.ndarray,
+    pair: MatrixPair,
+    averages: Averages,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The quadratic form of f in (δm, δG) with δq₂ eliminated, and whether f is a maximum in q₂."""
+    half = 0.5 * setting.mu2_squared
+    gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
+    bend = setting.problem.channel.free_entropy_curvature(gap, setting.power)
+    form = np.zeros((alpha.size, 2, 2))
+    form[:, 1, 1] = bend
+    if setting.mu2_squared == 0:
+        return form, np.ones(alpha.size, dtype=bool)
+    with np.errstate(all="ignore"):
+        log_hat = setting.log_hat_scale + log_coupling
+        log_after = np.logaddexp(log_tilt, log_hat)
+        after_slope = -(pair.after_by_tilt + pair.after_by_hat)  # -d mmse/d ln η at τ + q̂₂
+        # mmse (1 - mmse) o' = -d mmse/d ln η at τ, of the logarithm of the odds o.
+        log_here = -np.logaddexp(0, pair.odds) - np.logaddexp(0, -pair.odds) + np.log(pair.rate)
+        steep_after = after_slope * np.exp(-log_after)
+        ratio = after_slope * np.exp(log_tilt - log_after - log_here)
+        # δq₂ is eliminated first: its own coefficient is (k - 1)/(4α (-mmse'(τ + q̂₂))).
+        k = 4 * alpha * bend * half**2 * steep_after
+        mm = np.exp(pair.log_pull - log_here) * pair.pull_by_tilt / (4 * alpha)
+        form[:, 0, 0] = mm + bend * (half * ratio) ** 2 / (1 - k)
+        form[:, 0, 1] = form[:, 1, 0] = bend * half * ratio / (1 - k)
+        form[:, 1, 1] = bend / (1 - k)
+    return np.nan_to_num(form, nan=0.0, posinf=1e150, neginf=-1e150), k < 1
+
+
+def _is_maximum(
+    setting: Setting,
+    alpha: np.ndarray,
+    log_tilt: np.ndarray,
+    log_coupling: np.ndarray,
+    pair: MatrixPair,
+    averages: Averages,
+    snr: np.ndarray,
+    pull: np.ndarray,
+) -> np.ndarray:
+    """Whether the second variation is negative, for classes at any roots of their equations."""
+    assert setting.classes is not None
+    values2, powers = setting.classes.values2, setting.classes.powers
+    form, is_maximum = _form(setting, alpha, log_tilt, log_coupling, pair, averages)
+    coupling = np.exp(log_coupling)
+    is_free = np.isfinite(snr)  # known weights cannot move
+    u = setting.units(np.where(is_free, snr, 0.0))
+    slope = pull[:, None] * u.overlap_slope + coupling[:, None] * np.where(snr > 0, u.kernel_curvature, 0.0)
+    stiff = np.where(is_free, 1 - values2 * slope, 1.0)
+    size = np.where(is_free & (snr > 0), np.sqrt(powers * values2 * u.overlap_slope), 0.0)
+    levers = np.stack([2 * size * u.overlap, size * np.where(size > 0, u.kernel_slope, 0.0)], axis=-1)
+    scale = 2 * alpha / setting.gamma
+    with np.errstate(all="ignore"):
+        if values2.size > _MANY:
+            weighted = np.swapaxes(levers / stiff[..., None], 1, 2) @ levers
+            largest = np.linalg.eigvals(np.nan_to_num(scale[:, None, None] * form @ weighted)).real.max(axis=1)
+            return is_maximum & np.all(stiff > -_MARGIN, axis=1) & (largest < 1)
+        hessian = scale[:, None, None] * (levers @ form @ np.swapaxes(levers, 1, 2))
+    hessian = np.nan_to_num(hessian, nan=0.0, posinf=1e300, neginf=-1e300)
+    hessian[:, np.arange(values2.size), np.arange(values2.size)] -= stiff
+    return is_maximum & (np.linalg.eigvalsh(hessian)[:, -1] < _MARGIN)
+
+
+def _is_maximum_of_profile(
+    setting: Setting,
+    alpha: np.ndarray,
+    log_tilt: np.ndarray,
+    log_coupling: np.ndarray,
+    pair: MatrixPair,
+    averages: Averages,
+) -> np.ndarray:
+    """The same where every unit sits at its own maximum: two directions are left."""
+    form, is_maximum = _form(setting, alpha, log_tilt, log_coupling, pair, averages)
+    scale = 2 * alpha / setting.gamma
+    pull, coupling = np.exp(pair.log_pull) / setting.gamma, np.exp(log_coupling)
+    with np.errstate(all="ignore"):
+        # Responses of (m, G) to fields on them, from the slopes in ln A and ln B.
+        by_pull = averages.learnt_slopes[0] / pull
+        response = np.empty((alpha.size, 2, 2))
+        response[:, 0, 0] = 2 * by_pull
+        response[:, 0, 1] = response[:, 1, 0] = averages.learnt_slopes[1] / coupling
+        response[:, 1, 1] = -averages.kernel_slopes[1] / coupling
+        largest = np.linalg.eigvals(np.nan_to_num(scale[:, None, None] * form @ response)).real.max(axis=1)
+    return is_maximum & (largest < 1 + _MARGIN)
