@@ -2,9 +2,12 @@
 #   make PYTHON=python3.12 test             use another interpreter (when .venv is first made)
 #   make test PYTEST_ARGS="-k denoising"    pass options on to pytest
 #   make test WORKERS=8                     run the tests in more processes
+#   make fuzz N=1000 SEED=7                 more random problems, from this seed on (fresh ones without)
 PYTHON ?= python3
 WORKERS ?= 2
 PYTEST_ARGS ?=
+N ?= 200
+SEED ?=
 BENCH_ARGS ?=
 
 VENV := .venv
@@ -18,7 +21,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	VECLIB_MAXIMUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: browser help demo test test-fast lint bench docs clean
+.PHONY: browser help demo test test-fast fuzz lint bench docs clean
 
 help: ## list the targets
 	@echo "make <target>, where <target> is one of"
@@ -33,6 +36,9 @@ test: $(STAMP) browser ## run all the tests
 
 test-fast: $(STAMP) browser ## run the tests that are not marked slow
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow" $(PYTEST_ARGS)
+
+fuzz: $(STAMP) ## check the theory on N random problems with fresh seeds, print what shows a violation again
+	$(ONE_THREAD) $(BIN)/python tests/fuzz.py -n $(N) --workers $(WORKERS) $(if $(SEED),--seed $(SEED))
 
 # The tests of the page need a browser: one that is there, else Debian's, else Playwright's own.
 browser: $(STAMP)

@@ -1,0 +1,2 @@
+def lacking(problem, alpha, rng):
+    return []

@@ -1,0 +1,158 @@
+"""Random problems with fresh seeds, every invariant on each: ``make fuzz N=200``.
+
+Prints each violation with lines that show it again, and at the end the counts of every kind of ingredient,
+the times and the slowest ten. Exit code 1 if anything was violated. Options: see ``--help``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")  # before NumPy is loaded: one thread a process
+
+import numpy as np  # noqa: E402
+
+from checking import Report, check_problem  # noqa: E402
+from random_problems import random_problem  # noqa: E402
+
+# Processor seconds for all that is asked of one problem.
+_LIMIT = 120.0
+
+
+@dataclass
+class Outcome:
+    """What a worker sends back."""
+
+    seed: int
+    text: str
+    kinds: dict[str, str]
+    report: Report
+    seconds: float
+
+
+class TooSlow(BaseException):
+    """The processor time of one problem is used up; not an Exception, so that no check takes it for one."""
+
+
+def run(seed: int, limit: float = _LIMIT) -> Outcome:
+    """All checks of one seed, within a limit of processor time."""
+    drawn, rng = drawn_from(seed)
+    report, start = Report(), time.process_time()
+
+    def stop(*_: object) -> None:
+        raise TooSlow
+
+    old = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, limit)
+    try:
+        report = check_problem(drawn, rng)
+    except TooSlow:
+        report.violations.append(f"not done after {limit:g} s of processor time")
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, old)
+    return Outcome(seed, drawn.text, drawn.kinds, report, time.process_time() - start)
+
+
+def drawn_from(seed: int):
+    """The problem of a seed, and the generator that goes on from there."""
+    rng = np.random.default_rng(seed)
+    return random_problem(rng), rng
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the problems asked for; the exit code."""
+    parser = argparse.ArgumentParser(description="Check the invariants of the theory on random problems.")
+    parser.add_argument("-n", type=int, default=200, help="how many problems (default 200)")
+    parser.add_argument("--seed", type=int, help="the first seed (default: fresh); the others follow it")
+    parser.add_argument("--workers", type=int, default=2, help="processes (default 2; 1 runs in this one)")
+    parser.add_argument("--limit", type=float, default=_LIMIT, help="processor seconds for each problem")
+    options = parser.parse_args(arguments)
+    first = options.seed
+    if first is None:
+        first = int(np.random.SeedSequence().generate_state(1)[0]) // 1000 * 1000
+    seeds = range(first, first + options.n)
+    print(f"seeds {seeds.start} to {seeds.stop - 1}", file=sys.stderr)
+    outcomes: list[Outcome] = []
+    try:
+        for outcome in _outcomes(seeds, options.workers, options.limit):
+            outcomes.append(outcome)
+            _tell(outcome, len(outcomes), options.n)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+    print(summary(outcomes))
+    return int(any(o.report.violations for o in outcomes))
+
+
+def _outcomes(seeds, workers, limit):
+    if workers == 1:
+        yield from (run(seed, limit) for seed in seeds)
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_quiet)
+    try:
+        for future in as_completed([pool.submit(run, seed, limit) for seed in seeds]):
+            yield future.result()
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _quiet() -> None:
+    """Ctrl-C is for the process that prints the summary; a worker ends with its problem."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _tell(outcome: Outcome, n_done: int, n_all: int) -> None:
+    if n_done % max(1, n_all // 20) == 0:
+        print(f"{n_done}/{n_all}", file=sys.stderr)
+    if not outcome.report.violations:
+        return
+    print(f"\n# seed {outcome.seed}: again with  make fuzz N=1 SEED={outcome.seed}\n{outcome.text}")
+    for text in outcome.report.violations:
+        print(f"# - {text}")
+    sys.stdout.flush()
+
+
+def summary(outcomes: list[Outcome]) -> str:
+    """Counts by kind, times, and the slowest ten."""
+    if not outcomes:
+        return "no problem was finished"
+    bad = [o for o in outcomes if o.report.violations]
+    refused = [o for o in outcomes if o.report.refused]
+    gave_up = Counter(status for o in outcomes for status in o.report.gave_up)
+    lines = [f"\n{len(outcomes)} problems, {len(bad)} with a violation, {len(refused)} refused"]
+    lines += [f"gave up at {n} points: {status}" for status, n in gave_up.most_common()]
+    lines += [f"refused (seed {o.seed}): {o.report.refused}" for o in refused]
+    for part in ("weights", "readouts", "channel", "activation"):
+        counts = Counter(o.kinds[part] for o in outcomes)
+        wrong = Counter(o.kinds[part] for o in bad)
+        told = ", ".join(
+            f"{kind} {n}" + (f" ({wrong[kind]} bad)" if wrong[kind] else "")
+            for kind, n in counts.most_common()
+        )
+        lines.append(f"{part:<10} {told}")
+    names = Counter(name for o in outcomes for name in o.report.seconds)
+    lines.append(f"{'processor seconds':<22} {'median':>8} {'90 %':>8} {'99 %':>8} {'most':>8} {'count':>6}")
+    for name in names:
+        times = [o.report.seconds[name] for o in outcomes if name in o.report.seconds]
+        marks = np.percentile(times, [50, 90, 99, 100])
+        lines.append(f"{name:<22} " + " ".join(f"{t:8.3f}" for t in marks) + f" {len(times):6d}")
+    lines.append("slowest (all checks, one solution, transitions)")
+    for o in sorted(outcomes, key=lambda o: -o.seconds)[:10]:
+        parts = [o.report.seconds.get(name, float("nan")) for name in ("first", "transitions")]
+        kinds = ", ".join(o.kinds.values())
+        lines.append(f"  {o.seconds:7.2f} {parts[0]:7.2f} {parts[1]:7.2f}  seed {o.seed}: {kinds}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,108 @@
+"""A list of transitions against ``solve`` and ``solutions`` on both sides of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+import widthwise as ww
+from invariants import null_error, rising
+
+__all__ = ["transitions_hold"]
+
+
+def transitions_hold(
+    problem: ww.Problem, listed: Sequence[ww.Transition], alpha_max: float, along: Sequence[ww.Solution]
+) -> list[str]:
+    """What the list says is seen 1e-6 before and behind each transition, and nothing else along a curve."""
+    found: list[str] = _unlisted(problem, listed, alpha_max, along)
+    places = [t.alpha for t in listed]
+    if places != sorted(places):
+        found.append(f"transitions not in order: {places}")
+    for t in listed:
+        if t.alpha <= 1e-12 or t.alpha * (1 + 1e-5) >= alpha_max or not math.isfinite(t.readout):
+            continue
+        low, high = ww.learning_curve(problem, [t.alpha * (1 - 1e-6), t.alpha * (1 + 1e-6)])
+        if "converged" not in (low.status, high.status) or low.status != high.status:
+            found.append(f"{t}: status {low.status!r} before and {high.status!r} behind")
+            continue
+        found += [f"{t}: {text}" for text in rising([low, high])]
+        v = np.abs(np.asarray(low.readout_values))
+        own = np.isclose(v, t.readout, rtol=1e-9)
+        if not problem.readouts.is_discrete:
+            continue
+        if not own.any():
+            found.append(f"{t}: there is no such readout among {v}")
+            continue
+        before, behind = float(low.weight_overlap[own].max()), float(high.weight_overlap[own].max())
+        if t.kind == "continuous":
+            # Over 2e-6 of α a continuous overlap moves by the root of it at most, with room.
+            if before != 0 or not 0 < behind < 0.05:
+                found.append(f"{t}: overlap {before!r} before and {behind!r} behind")
+        else:
+            jump, drop = behind - before, low.excess_error - high.excess_error
+            if abs(jump - t.overlap_jump) > 1e-2 * abs(t.overlap_jump) + 1e-3:
+                found.append(f"{t}: overlap {before!r} before and {behind!r} behind, jump {t.overlap_jump!r}")
+            if abs(drop - t.error_jump) > 1e-2 * abs(t.error_jump) + 1e-4 * null_error(problem):
+                found.append(f"{t}: error drops by {drop!r}, listed {t.error_jump!r}")
+            found += _spinodals_hold(problem, t, alpha_max)
+    return found
+
+
+def _unlisted(problem, listed, alpha_max, along) -> list[str]:
+    """Units are learnt behind the transition of their readout, and not before."""
+    if not problem.readouts.is_discrete:
+        return []
+    found = []
+    for s in along:
+        if s.alpha > alpha_max or s.status != "converged":
+            continue
+        sizes = np.abs(np.asarray(s.readout_values))
+        for v in np.unique(sizes).tolist():
+            places = [t.alpha for t in listed if math.isclose(t.readout, v, rel_tol=1e-9)]
+            is_learnt = bool(np.max(s.weight_overlap[sizes == v]) > 0)
+            if any(abs(s.alpha / place - 1) < 1e-6 for place in places if place > 0):
+                continue
+            if is_learnt and not any(place < s.alpha for place in places):
+                found.append(f"|v| = {v!r} is learnt at alpha={s.alpha!r}, its transitions are at {places}")
+            elif not is_learnt and any(place < s.alpha for place in places):
+                found.append(
+                    f"|v| = {v!r} is not learnt at alpha={s.alpha!r}, its transitions are at {places}"
+                )
+    return found[:3]  # one unlisted transition shows at every point behind it
+
+
+def _spinodals_hold(problem: ww.Problem, t: ww.Transition, alpha_max: float) -> list[str]:
+    """The new branch is born at one spinodal, the old one ends at the other."""
+    if t.spinodals is None:
+        return [f"{t}: first-order without spinodals"]
+    begin, end = t.spinodals
+    if not begin <= t.alpha * (1 + 1e-9) or not t.alpha * (1 - 1e-9) <= end:
+        return [f"{t}: spinodals {t.spinodals} on one side"]
+    found = []
+    for place, side, words in ((begin, 1, "begins"), (end, -1, "ends")):
+        if not (1e-10 < place < alpha_max and math.isfinite(place)) or abs(place / t.alpha - 1) < 1e-4:
+            continue
+        inside, outside = (
+            [s for s in ww.solutions(problem, place * (1 + sign * side * 1e-5)) if s.is_stable]
+            for sign in (1, -1)
+        )
+        # Solutions of the other kind than the equilibrium: better learnt at the first, worse at the second.
+        n_inside, n_outside = (
+            sum(_is_beyond(s, next(e for e in stable if e.is_equilibrium), side) for s in stable)
+            if any(e.is_equilibrium for e in stable)
+            else -1
+            for stable in (inside, outside)
+        )
+        if n_inside >= 0 and n_outside >= 0 and n_inside != n_outside + 1:
+            found.append(
+                f"{t}: a branch {words} at the spinodal {place!r}, but {n_outside} others are stable outside "
+                f"and {n_inside} inside"
+            )
+    return found
+
+
+def _is_beyond(s: ww.Solution, best: ww.Solution, side: int) -> bool:
+    return side * (best.excess_error - s.excess_error) > 0
