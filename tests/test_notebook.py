@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.experiments import Store, Sweep
 from widthwise.notebook import html, sparkline
 from widthwise.plotting.any_result import plot
+from widthwise.sweeps import Store, Sweep
 from widthwise.theory.landscape import landscape
 
 matplotlib.use("agg")

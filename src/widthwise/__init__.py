@@ -56,12 +56,15 @@ __all__ = [
 _LAZY = {
     "experiments": "",
     "learners": "",
+    "networks": "",
     "plotting": "",
-    "sample_instance": "experiments.instance",
+    "studies": "",
+    "sweeps": "",
+    "sample_instance": "networks.instance",
     "GampRieRegressor": "learners.regressor",
-    "yardstick": "experiments.yardstick",
-    "Sweep": "experiments.sweep",
-    "open_store": "experiments.store",
+    "yardstick": "studies.yardstick",
+    "Sweep": "sweeps.sweep",
+    "open_store": "sweeps.store",
 }
 
 

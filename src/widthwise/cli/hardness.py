@@ -23,7 +23,7 @@ from .sweep_options import (
 )
 
 if TYPE_CHECKING:
-    from ..experiments.hardness import HardnessRow, HardnessStudy
+    from ..studies.hardness import HardnessRow, HardnessStudy
 
 __all__ = ["app"]
 
@@ -103,7 +103,7 @@ def hardness(
         raise BadInput(f"--bootstrap must be >= 10 (samples), got {n_bootstrap}")
     n_failed = 0
     if published:
-        from ..experiments.hardness_published import published_crossings
+        from ..studies.hardness_published import published_crossings
 
         crossings = published_crossings()
         talk("HMC times published beside arXiv:2505.24849; stand-ins with the published means and deviations")
@@ -115,7 +115,7 @@ def hardness(
         with where.store() as kept:
             report = where.run(str(study), study.tasks(), kept)
             crossings, n_failed = study.crossings(kept), report.n_failed
-    from ..experiments.hardness import analyse
+    from ..studies.hardness import analyse
 
     try:
         rows = analyse(crossings, n_bootstrap=n_bootstrap)
@@ -148,7 +148,7 @@ def _study(
     record_every: int,
     thresholds: str | None,
 ) -> HardnessStudy:
-    from ..experiments.hardness import HardnessStudy
+    from ..studies.hardness import HardnessStudy
 
     sizes = read_dimensions(d)
     if len(set(sizes)) < 3:

@@ -24,9 +24,9 @@ from .sweep_options import (
 )
 
 if TYPE_CHECKING:
-    from ..experiments.comparison import Comparison
-    from ..experiments.store import Store
-    from ..experiments.sweep import Sweep
+    from ..sweeps.comparison import Comparison
+    from ..sweeps.store import Store
+    from ..sweeps.sweep import Sweep
 
 __all__ = ["app"]
 
@@ -138,14 +138,14 @@ def simulate(
 
 
 def _compared(plan: Sweep, store: Store, branch: str | None) -> list[Comparison]:
-    from ..experiments.comparison import compare
+    from ..sweeps.comparison import compare
 
     entries = store.entries()
     return compare([entries[task.key] for task in plan.tasks() if task.key in entries], branch=branch)
 
 
 def _from_file(ctx: typer.Context, name: str) -> Sweep:
-    from ..experiments.sweep_file import SweepFileError, read_sweep
+    from ..sweeps.sweep_file import SweepFileError, read_sweep
 
     own = ("sweep", "store", "cluster", "workers", "retry_failed", "dry_run", "branch", "json", "csv", "plot")
     for parameter in ctx.command.params:
@@ -163,7 +163,7 @@ def _from_file(ctx: typer.Context, name: str) -> Sweep:
 def _from_options(
     problem: Problem, learner: str, settings: dict[str, Any], d: str, alpha: str, seeds: int
 ) -> Sweep:
-    from ..experiments.sweep import LearnerSpec, Sweep
+    from ..sweeps.sweep import LearnerSpec, Sweep
 
     sizes = read_dimensions(d)
     alphas = [float(f"{a:.12g}") for a in read_alphas(alpha)]

@@ -13,7 +13,7 @@ from .problem_options import BadInput
 from .sweep_options import explained
 
 if TYPE_CHECKING:
-    from ..experiments.store import Store
+    from ..sweeps.store import Store
 
 __all__ = ["app"]
 
@@ -152,7 +152,7 @@ def prune(
 
     Example: widthwise store prune runs --failed
     """
-    from ..experiments.sweep_file import SweepFileError, read_sweep
+    from ..sweeps.sweep_file import SweepFileError, read_sweep
 
     store = _open(folder)
     try:
@@ -164,7 +164,7 @@ def prune(
 
 
 def _open(folder: str) -> Store:
-    from ..experiments.store import StoreError, open_store
+    from ..sweeps.store import StoreError, open_store
 
     try:
         return open_store(folder)

@@ -21,7 +21,7 @@ from .sweep_options import (
 )
 
 if TYPE_CHECKING:
-    from ..experiments.yardstick import Yardstick
+    from ..studies.yardstick import Yardstick
 
 __all__ = ["app"]
 
@@ -29,7 +29,7 @@ app = typer.Typer(add_completion=False)
 
 
 def _names_like(incomplete: str) -> list[str]:
-    from ..experiments.estimators import READY_MADE
+    from ..studies.estimators import READY_MADE
 
     return [name for name in READY_MADE if name.startswith(incomplete)]
 
@@ -95,7 +95,7 @@ def yardstick(
         raise BadInput("--cluster and --workers need --store: processes hand their results over through it")
     if leaderboard is not None and not leaderboard.endswith((".csv", ".json")):
         raise BadInput(f"--leaderboard takes a .csv or .json file; got {leaderboard!r}")
-    from ..experiments.yardstick import yardstick as measure
+    from ..studies.yardstick import yardstick as measure
 
     alphas = [float(f"{a:.12g}") for a in read_alphas(alpha)]
     names = estimator or ["ridge", "mlp", "gamp-rie"]
@@ -164,7 +164,7 @@ def _percent(value: float, scatter: float) -> str:
 
 
 def _enter(results: Yardstick, path: str) -> None:
-    from ..experiments.leaderboard import append, changes
+    from ..studies.leaderboard import append, changes
 
     try:
         n = append(path, results)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from ..experiments.instance import Instance
+from ..networks.instance import Instance
 from .family import Start, iterative_learner
 from .loop import Chain
 

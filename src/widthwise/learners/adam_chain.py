@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from ..experiments.instance import Instance
+from ..networks.instance import Instance
 from .family import Start
 from .jax_chain import JaxChain
 from .jax_model import BLOCK, Data, Model

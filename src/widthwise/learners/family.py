@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from .._extras import explained
-from ..experiments.instance import Instance
 from ..ingredients.channels import Channel
+from ..networks.instance import Instance
 from .loop import Chain, run_chain
 from .progress import Progress
 from .run import Run

@@ -24,9 +24,9 @@ import numpy as np
 
 from .._extras import explained
 from ..denoising import MatrixDenoiser
-from ..experiments.instance import Instance
-from ..experiments.observables import Groups, Observer
 from ..ingredients import channels
+from ..networks.instance import Instance
+from ..networks.observables import Groups, Observer
 from .empirical_shrinkage import EmpiricalShrinkage, KnownLaw, NoMatrix, Shrinkage
 from .gamp_rie_iteration import ChannelOutput, Design, GampRieState, GaussianOutput, Output, iterate
 from .run import Run

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..experiments.instance import Instance
+from ..networks.instance import Instance
 from .family import Start, iterative_learner
 from .loop import Chain
 

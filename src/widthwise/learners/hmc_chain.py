@@ -12,7 +12,7 @@ from blackjax.adaptation.step_size import dual_averaging_adaptation
 from blackjax.mcmc import hmc as fixed_length
 from blackjax.mcmc import nuts
 
-from ..experiments.instance import Instance
+from ..networks.instance import Instance
 from ..problem import Problem
 from .family import Start
 from .jax_chain import JaxChain

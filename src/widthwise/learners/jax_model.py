@@ -24,12 +24,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import erf
 
-from ..experiments.instance import Instance, require_memory
 from ..ingredients import readouts as readout_laws
 from ..ingredients import weights as weight_laws
 from ..ingredients.activations import Activation
 from ..ingredients.array_functions import evaluate_in
 from ..ingredients.channels import Channel
+from ..networks.instance import Instance, require_memory
 from ..problem import Problem
 
 __all__ = ["BLOCK", "Data", "Model", "jax_activation", "jax_log_likelihood", "precision"]

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..experiments.instance import Instance
-from ..experiments.observables import N_ORDERS, Observer
+from ..networks.instance import Instance
+from ..networks.observables import N_ORDERS, Observer
 from .checkpoint import Checkpoint
 from .progress import Progress, progress_bar
 from .run import Run

@@ -26,8 +26,8 @@ from typing import Any
 
 import numpy as np
 
-from ..experiments.instance import Instance, require_memory
 from ..ingredients.weights import Discrete, Rademacher
+from ..networks.instance import Instance, require_memory
 from .family import Start, iterative_learner
 from .loop import Chain
 

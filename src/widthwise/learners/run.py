@@ -15,8 +15,8 @@ import numpy as np
 
 from .._extras import explained
 from .._shown import Plotted
-from ..experiments.instance import Instance
-from ..experiments.observables import Observer, fresh_error
+from ..networks.instance import Instance
+from ..networks.observables import Observer, fresh_error
 
 if TYPE_CHECKING:
     import xarray

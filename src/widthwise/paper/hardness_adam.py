@@ -24,7 +24,7 @@ from .table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.task import Task
+    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -59,7 +59,7 @@ def theory(settings: Settings) -> Table:
 
 
 def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from ..experiments.hardness import HardnessStudy
+    from ..studies.hardness import HardnessStudy
 
     studies = {
         law: HardnessStudy(
@@ -119,7 +119,7 @@ def draw(tables: Tables) -> Figure:
 def _draw_linear(ax, crossings: Sequence[Any]) -> None:
     import numpy as np
 
-    from ..experiments.survival import Times, fit_times
+    from ..studies.survival import Times, fit_times
 
     sizes = sorted({one.d for one in crossings})
     for d in sizes:

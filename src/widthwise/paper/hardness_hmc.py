@@ -29,7 +29,7 @@ from .table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.task import Task
+    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -55,7 +55,7 @@ def theory(settings: Settings) -> Table:
 
 
 def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from ..experiments.hardness import HardnessStudy
+    from ..studies.hardness import HardnessStudy
 
     studies = {
         law: HardnessStudy(
@@ -75,7 +75,7 @@ def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
 
 def published_chi_squares() -> Table:
     """The paper's Table 3 from the authors' published times, by the same formula."""
-    from ..experiments.hardness_published import PRINTED_CHI_SQUARE, published_chi_square
+    from ..studies.hardness_published import PRINTED_CHI_SQUARE, published_chi_square
 
     found = published_chi_square()
     rows = Table()
@@ -121,7 +121,7 @@ def draw(tables: Tables) -> Figure:
 
 def _draw_published(ax, law: str) -> None:
     """The authors' means, without instances that never crossed, where our axis ends or a little beyond."""
-    from ..experiments.hardness_published import read_published
+    from ..studies.hardness_published import read_published
 
     points = [p for p in read_published() if p.readouts == law]
     for level, color in zip(sorted({p.threshold for p in points}), COLORS, strict=True):

@@ -14,9 +14,9 @@ from .scales import Settings
 from .table import Table
 
 if TYPE_CHECKING:
-    from ..experiments.hardness import Crossing, HardnessStudy
-    from ..experiments.result import Result
-    from ..experiments.task import Task
+    from ..studies.hardness import Crossing, HardnessStudy
+    from ..sweeps.result import Result
+    from ..sweeps.task import Task
 
 __all__ = [
     "COLORS",
@@ -48,7 +48,7 @@ def chosen_tasks(studies: Mapping[str, HardnessStudy], settings: Settings) -> li
 
 def times_of(result: Result, thresholds: Sequence[float], *, is_above: bool) -> dict[str, Any]:
     """Columns ``time_1`` ... of a run: iterations until each threshold was crossed, NaN if never."""
-    from ..experiments.hardness import crossing_time
+    from ..studies.hardness import crossing_time
 
     if result.status == "failed":
         return {}
@@ -74,7 +74,7 @@ def _noise(problem: Problem) -> float:
 
 def crossings_of(measured: Table, thresholds: Mapping[str, Sequence[float]]) -> list[Crossing]:
     """Times by run, with the batch size that is fastest at each d; those that never crossed are censored."""
-    from ..experiments.hardness import Crossing, with_best_batch
+    from ..studies.hardness import Crossing, with_best_batch
 
     found: list[Crossing] = []
     for (series,), group in measured.groups("series"):
@@ -92,7 +92,7 @@ def crossings_of(measured: Table, thresholds: Mapping[str, Sequence[float]]) -> 
 
 def fit_rows(crossings: Sequence[Crossing], n_bootstrap: int = 200) -> Table:
     """Both laws for each threshold that enough runs crossed."""
-    from ..experiments.hardness import analyse
+    from ..studies.hardness import analyse
 
     rows = Table()
     for key in dict.fromkeys((one.readouts, one.threshold) for one in crossings):
@@ -151,7 +151,7 @@ def _draw_level(ax, chosen: Sequence[Crossing], color: Any, marker: str) -> None
 
 
 def _draw_fit(ax, fits: Table, sizes: Sequence[int], color: Any) -> None:
-    from ..experiments.survival import law_value
+    from ..studies.survival import law_value
 
     if not fits:
         return

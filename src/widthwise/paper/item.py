@@ -17,8 +17,8 @@ from .table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.result import Result
-    from ..experiments.task import Task
+    from ..sweeps.result import Result
+    from ..sweeps.task import Task
 
 __all__ = ["Item", "Tables"]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..experiments.result import Result
-from ..experiments.task import Task
 from ..problem import Problem
+from ..sweeps.result import Result
+from ..sweeps.task import Task
 from .lines import parameters
 from .scales import Settings
 from .table import Table

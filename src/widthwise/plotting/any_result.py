@@ -55,8 +55,8 @@ def _diagram(ax: Any, data: Any, quantity: str = "excess_error", **options: Any)
 
 def _store(ax: Any, store: Any, quantity: str = "excess_error", branch: str | None = None) -> Any:
     """Means over seeds beside the theory."""
-    from ..experiments.comparison import compare
     from ..problem import Problem
+    from ..sweeps.comparison import compare
     from .experiments import plot_quantity
 
     entries = list(store.entries().values())

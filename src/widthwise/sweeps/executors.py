@@ -19,7 +19,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from pathlib import Path
 from typing import Any
 
-from .worker_process import receive, send
+from .._worker_process import receive, send
 
 __all__ = ["LocalProcesses", "WorkerDied", "cache_folder"]
 
@@ -126,7 +126,7 @@ class LocalProcesses(Executor):
         process = self._processes.get(position)
         if process is None or process.poll() is not None:
             process = subprocess.Popen(
-                [sys.executable, "-m", "widthwise.experiments.worker_process"],
+                [sys.executable, "-m", "widthwise._worker_process"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=self._environment,

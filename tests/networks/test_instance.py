@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.experiments import Instance, sample_instance
-from widthwise.experiments import instance as module
+from widthwise.networks import Instance, sample_instance
+from widthwise.networks import instance as module
 
 PROBLEM = ww.Problem("tanh(2*x)", readouts="four-point", channel=0.3, gamma=0.7)
 
@@ -33,7 +33,7 @@ def test_pickle_holds_the_description_only():
 
 def test_another_process_draws_the_same():
     code = (
-        "import widthwise as ww; from widthwise.experiments import sample_instance;"
+        "import widthwise as ww; from widthwise.networks import sample_instance;"
         "p = ww.Problem('tanh(2*x)', readouts='four-point', channel=0.3, gamma=0.7);"
         "i = sample_instance(p, d=12, alpha=1.0, seed=5);"
         "print(repr(float(i.inputs.sum(dtype=float))), repr(float(i.weights.sum())))"

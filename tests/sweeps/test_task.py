@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.experiments.result_file import DamagedFile, decode, digest, encode
-from widthwise.experiments.task import Task, find_learner, run_task
+from widthwise.sweeps.result_file import DamagedFile, decode, digest, encode
+from widthwise.sweeps.task import Task, find_learner, run_task
 
 PROBLEM = ww.Problem("tanh(2*x)", readouts="four-point", channel=0.3, gamma=0.7)
 
@@ -52,7 +52,7 @@ def test_changed_description_is_another_task(change):
 def test_key_is_the_same_in_another_process():
     task = Task(PROBLEM, 12, 1.5, 3, "gamp_rie", {"damping": 0.1})
     code = (
-        "import sys; from widthwise.experiments.task import Task; "
+        "import sys; from widthwise.sweeps.task import Task; "
         "print(Task.from_description(sys.stdin.read()).key)"
     )
     out = subprocess.run([sys.executable, "-c", code], input=task.text, capture_output=True, text=True)

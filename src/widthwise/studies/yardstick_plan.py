@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..networks.instance import sample_instance
 from ..problem import Problem
-from .instance import sample_instance
-from .sweep import LearnerSpec, Sweep
+from ..sweeps.sweep import LearnerSpec, Sweep
 from .yardstick_fit import LEARNER, fit
 
 __all__ = ["CALIBRATOR", "Fits", "Plan"]
@@ -67,7 +67,7 @@ class Plan:
 
     def fit_in_store(self, store: Any, cluster: str | None, n_workers: int | None, progress: Any) -> Fits:
         """Through a sweep: only what the store has not, on processes or a cluster."""
-        from .store import Store
+        from ..sweeps.store import Store
 
         bare = [name for name, entry in self.entries.items() if not isinstance(entry, str)]
         if bare:
@@ -83,7 +83,7 @@ class Plan:
                 settings["options"] = dict(self.options[name])
             spec = LearnerSpec(LEARNER, settings)
             by_name[name] = Sweep([self.problem], [self.d], self.alphas.tolist(), self.seeds, [spec])
-        from .driver import run_tasks
+        from ..sweeps.driver import run_tasks
 
         tasks = [task for sweep in by_name.values() for task in sweep.tasks()]
         run_tasks(

@@ -6,8 +6,8 @@ import textwrap
 import pytest
 
 import widthwise as ww
-from widthwise.experiments import LocalProcesses, Sweep, Task, open_store, run_tasks
-from widthwise.experiments.sweep_file import SweepFileError, read_sweep
+from widthwise.sweeps import LocalProcesses, Sweep, Task, open_store, run_task, run_tasks
+from widthwise.sweeps.sweep_file import SweepFileError, read_sweep
 
 PROBLEMS = [ww.Problem("relu", gamma=0.6), ww.Problem("relu", gamma=0.6, readouts="four-point")]
 WALK = "trivial_learners:walk"
@@ -136,7 +136,7 @@ def test_any_executor_gives_the_same(tmp_path):
         run_tasks(tasks, tmp_path / "processes", executor=processes, progress=False)
     stores = [open_store(tmp_path / name) for name in ("threads", "processes")]
     assert [[store.read(task).scalar("excess_error") for task in tasks] for store in stores] == 2 * [
-        [run.scalar("excess_error") for run in map(ww.experiments.run_task, tasks)]
+        [run.scalar("excess_error") for run in map(run_task, tasks)]
     ]
 
 
@@ -169,7 +169,7 @@ def test_progress_is_told(tmp_path, capfd):
 def test_estimate_is_measured_and_corrected_by_what_was_run(tmp_path):
     from concurrent.futures import ThreadPoolExecutor
 
-    from widthwise.experiments.estimate import estimate, memory_needed, passes
+    from widthwise.sweeps.estimate import estimate, memory_needed, passes
 
     small, large = (Task(PROBLEMS[0], d, 2.0, 0, "hmc", {"iterations": 100}) for d in (20, 80))
     assert passes(small) == passes(large) == 100 * 10
@@ -188,8 +188,8 @@ def test_estimate_is_measured_and_corrected_by_what_was_run(tmp_path):
 
 
 def test_tasks_wait_for_memory(tmp_path, monkeypatch):
-    import widthwise.experiments.driver as module
-    from widthwise.experiments.store import Store
+    import widthwise.sweeps.driver as module
+    from widthwise.sweeps.store import Store
 
     tasks = sweep_of_walks(alpha=[0.5], seeds=2).tasks()
     store = Store(tmp_path)

@@ -69,7 +69,7 @@ class PublishedPoint:
 
 def read_published() -> list[PublishedPoint]:
     """The table of the package."""
-    text = files("widthwise").joinpath("paper", "data", "hardness_hmc.csv").read_text(encoding="utf-8")
+    text = files(__package__).joinpath("data", "hardness_hmc.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     kinds: dict[str, Any] = {"readouts": str, "threshold": float, "mean": float, "std": float}
     return [

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.experiments import LocalProcesses, StoreError, Sweep, Task, open_store, run_tasks
-from widthwise.experiments.result_file import digest
-from widthwise.experiments.store import Store
+from widthwise.sweeps import LocalProcesses, StoreError, Sweep, Task, open_store, run_tasks
+from widthwise.sweeps.result_file import digest
+from widthwise.sweeps.store import Store
 
 PROBLEM = ww.Problem("relu", gamma=0.6)
 WALK = "trivial_learners:walk"
@@ -25,7 +25,7 @@ HERE = os.path.dirname(__file__)
 DRIVER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from widthwise.experiments import Sweep
+from widthwise.sweeps import Sweep
 Sweep.from_toml(sys.argv[2]).run(sys.argv[3], n_workers=2)
 print("finished", flush=True)
 """

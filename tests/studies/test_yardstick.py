@@ -9,13 +9,13 @@ import pytest
 
 import widthwise as ww
 from widthwise.cli import main
-from widthwise.experiments import leaderboard
-from widthwise.experiments.equivalent_data import equivalent_data
-from widthwise.experiments.estimators import READY_MADE, known_mean, prepare
-from widthwise.experiments.kernel_ridge import KernelRidgeLoo
-from widthwise.experiments.observables import Observer
-from widthwise.experiments.yardstick import COLUMNS, yardstick
-from widthwise.experiments.yardstick_fit import fit, fresh_errors
+from widthwise.networks.observables import Observer
+from widthwise.studies import leaderboard
+from widthwise.studies.equivalent_data import equivalent_data
+from widthwise.studies.estimators import READY_MADE, known_mean, prepare
+from widthwise.studies.kernel_ridge import KernelRidgeLoo
+from widthwise.studies.yardstick import COLUMNS, yardstick
+from widthwise.studies.yardstick_fit import fit, fresh_errors
 from widthwise.theory.errors import channel_error
 
 pytest.importorskip("sklearn")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.experiments import StoreError, Sweep, Task, open_store, run_task
-from widthwise.experiments.result_file import FORMAT, encode
-from widthwise.experiments.store import Store
+from widthwise.sweeps import StoreError, Sweep, Task, open_store, run_task
+from widthwise.sweeps.result_file import FORMAT, encode
+from widthwise.sweeps.store import Store
 
 DATA = Path(__file__).parents[1] / "data"
 PROBLEMS = [ww.Problem("relu", gamma=0.6), ww.Problem("relu", gamma=0.6, readouts="four-point")]
@@ -162,7 +162,7 @@ def test_claims_are_for_one_process_and_end_with_it(tmp_path):
     store = filled(tmp_path, [])
     keys = [task.key for task in tasks_of()][:2]
     code = (
-        "import sys; from widthwise.experiments.store import Store; s = Store(sys.argv[1]); "
+        "import sys; from widthwise.sweeps.store import Store; s = Store(sys.argv[1]); "
         "print(*[s.claim(k) for k in sys.argv[2:]], flush=True); sys.stdin.read()"
     )
     assert store.claim(keys[0])

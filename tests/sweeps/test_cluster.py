@@ -13,9 +13,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import widthwise as ww
-from widthwise.experiments import Sweep, open_store
-from widthwise.experiments.cluster import DaskCluster
-from widthwise.experiments.result_file import digest
+from widthwise.sweeps import Sweep, open_store
+from widthwise.sweeps.cluster import DaskCluster
+from widthwise.sweeps.result_file import digest
 
 pytest.importorskip("distributed")
 
@@ -124,7 +124,7 @@ def test_cluster_that_loses_a_worker_and_its_scheduler(tmp_path, cluster):
 
 
 def test_no_scheduler_is_a_sentence(monkeypatch):
-    monkeypatch.setattr("widthwise.experiments.cluster._FIRST_ANSWER", 0.5)
+    monkeypatch.setattr("widthwise.sweeps.cluster._FIRST_ANSWER", 0.5)
     with pytest.raises(ConnectionError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
         DaskCluster("tcp://127.0.0.1:9")
     with pytest.raises(ConnectionError, match="not an address"):

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ..ingredients import channels
-from .instance import Instance
+from ..networks.instance import Instance
 
 __all__ = ["READY_MADE", "Fitted", "is_binary", "known_mean", "name_of", "prepare", "resolve"]
 

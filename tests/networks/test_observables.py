@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.experiments import Observer, sample_instance
-from widthwise.experiments.observables import Groups, fresh_error, match_units, overlap_powers
 from widthwise.ingredients.activations import activation
 from widthwise.ingredients.scaled_kernel import scaled_kernel
+from widthwise.networks import Observer, sample_instance
+from widthwise.networks.observables import Groups, fresh_error, match_units, overlap_powers
 
 
 def pair_average(function, s, t, rho, kinks=()):

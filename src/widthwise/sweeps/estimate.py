@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .instance import free_memory
+from ..networks.instance import free_memory
 from .store_index import Entry
 from .task import Task, find_learner
 

@@ -7,21 +7,21 @@ import pytest
 from scipy import stats
 
 import widthwise as ww
-from widthwise.experiments.hardness import (
+from widthwise.studies.hardness import (
     HardnessStudy,
     analyse,
     batch_sizes,
     crossing_time,
 )
-from widthwise.experiments.hardness_published import (
+from widthwise.studies.hardness_published import (
     PRINTED_CHI_SQUARE,
     published_chi_square,
     published_crossings,
     read_published,
 )
-from widthwise.experiments.result import Result
-from widthwise.experiments.store import Store
-from widthwise.experiments.survival import Times, bootstrap, chi_square, compare_laws, fit_times
+from widthwise.studies.survival import Times, bootstrap, chi_square, compare_laws, fit_times
+from widthwise.sweeps.result import Result
+from widthwise.sweeps.store import Store
 
 A, B, SPREAD, LIMIT = 0.021, 2.9, 0.35, 600.0
 SIZES = np.repeat(np.arange(60, 181, 20), 12)
@@ -210,7 +210,7 @@ def test_hmc_study_from_runs_to_table(tmp_path):
     study = HardnessStudy(problem, "hmc", [6, 8], range(2), 1.0, 120, 4, [0.3])
     from concurrent.futures import ThreadPoolExecutor
 
-    from widthwise.experiments import run_tasks
+    from widthwise.sweeps import run_tasks
 
     with ThreadPoolExecutor(1) as threads:
         report = run_tasks(study.tasks(), tmp_path, executor=threads, progress=False)
@@ -222,7 +222,7 @@ def test_hmc_study_from_runs_to_table(tmp_path):
 
 
 def test_times_without_spread_are_refused():
-    from widthwise.experiments.hardness import Crossing
+    from widthwise.studies.hardness import Crossing
 
     with pytest.raises(ValueError, match="all runs passed the threshold 0.3 at one time, 5"):
         analyse([Crossing("homogeneous", 0.3, d, seed, 5.0, False) for d in (8, 12) for seed in (0, 1)])

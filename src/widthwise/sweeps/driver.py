@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._extras import explained
+from ..networks.instance import free_memory
 from .estimate import estimate, memory_needed
 from .executors import LocalProcesses, n_cores
-from .instance import free_memory
 from .result import Result, failure
 from .store import Store
 from .task import Interrupted, Task
@@ -141,7 +141,7 @@ class _Driver:
         return sum(map(memory_needed, [task, *self.running.values()])) <= self.room
 
     def run(self, progress: bool | Callable[..., Any] | None) -> Report:
-        from .sweep_progress import reporter
+        from .progress import reporter
 
         start = time.perf_counter()
         guess = None

@@ -1,7 +1,7 @@
-"""A process that does what it is told: ``python -m widthwise.experiments.worker_process``.
+"""A process that does what it is told: ``python -m widthwise._worker_process``.
 
 Jobs come on standard input and answers go to standard output, each a pickle behind its length; see
-:class:`~widthwise.experiments.executors.LocalProcesses`. It ends when its input does, so that no worker
+:class:`~widthwise.sweeps.executors.LocalProcesses`. It ends when its input does, so that no worker
 outlives a driver that was killed.
 """
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from ..learners import LEARNERS
 from ..learners.checkpoint import OtherRun
+from ..networks.instance import Instance, sample_instance
 from ..problem import Problem
-from .instance import Instance, sample_instance
 from .result import Result, failure, success
 
 __all__ = ["DISK_ERRORS", "Interrupted", "Task", "find_learner", "run_task"]
