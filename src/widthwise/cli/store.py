@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import as_json, number, print_table, talk, write
+from .._records import as_json
+from .output import number, print_table, talk, write
 from .predict import JsonOption
 from .problem_options import BadInput
 from .sweep_options import explained

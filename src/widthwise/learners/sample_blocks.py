@@ -22,7 +22,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dsyrk, dtrmm, ssyrk, strmm
 
 __all__ = ["SampleBlocks", "is_dask"]
 
@@ -151,7 +150,7 @@ class _GramSum:
     """Σ zzᵀ in double precision, from sums in that of the blocks over at most ``_MAX_ROWS`` samples."""
 
     def __init__(self, blocks: _Blocks) -> None:
-        self._update = ssyrk if blocks.dtype == np.float32 else dsyrk
+        self._update = _blas("syrk", blocks.dtype)
         self._sum = np.zeros((blocks.d, blocks.d))
         self._part = np.zeros((blocks.d, blocks.d), dtype=blocks.dtype, order="F")
         self._n_rows = 0
@@ -191,7 +190,7 @@ def _forms(
 ) -> np.ndarray:
     blocks = _Blocks(inputs, centre)
     a, b = np.asfortranarray(triangle, dtype=blocks.dtype), vector.astype(blocks.dtype)
-    multiply = strmm if blocks.dtype == np.float32 else dtrmm
+    multiply = _blas("trmm", blocks.dtype)
     result = np.empty(blocks.n)
     diagonal = np.diag(a) if not np.triu(a, 1).any() else None
     for part, x in blocks:
@@ -221,3 +220,10 @@ def _weighted(
         vector += weights[part].astype(x.dtype) @ x
         gram.add(blocks.scaled(x, root[part].astype(x.dtype)[:, None]))
     return gram.total(), vector
+
+
+def _blas(name: str, dtype: np.dtype[Any]) -> Any:
+    """A function of BLAS in single or double precision."""
+    from scipy.linalg import blas  # imported here: it takes as long as all of this package
+
+    return getattr(blas, ("s" if dtype == np.float32 else "d") + name)

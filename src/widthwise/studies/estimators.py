@@ -12,11 +12,11 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from .._import_path import imported
 from ..ingredients import channels
 from ..networks.instance import Instance
 
@@ -65,14 +65,7 @@ def resolve(estimator: Any) -> Any:
                 "import path package.module:factory"
             )
         return estimator
-    module, _, name = estimator.partition(":")
-    try:
-        found = import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"estimator {estimator!r} cannot be imported: {error}") from None
-    return found
+    return imported(estimator, "estimator")
 
 
 def name_of(estimator: Any) -> str:

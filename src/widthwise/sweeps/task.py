@@ -14,12 +14,12 @@ import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .._import_path import imported
 from ..learners import LEARNERS
 from ..learners.checkpoint import OtherRun
 from ..networks.instance import Instance, sample_instance
@@ -145,13 +145,7 @@ def find_learner(name: str) -> Callable[..., Any]:
                 "package.module:function"
             )
         return LEARNERS[name]
-    module_name, _, path = name.partition(":")
-    try:
-        found: Any = import_module(module_name)
-        for part in path.split("."):
-            found = getattr(found, part)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ValueError(f"learner {name!r} cannot be imported: {error}") from None
+    found = imported(name, "learner")
     if not callable(found):
         raise ValueError(f"learner {name!r} is not a function of an instance")
     return found

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.notebook import html, sparkline
-from widthwise.plotting.any_result import plot
+from widthwise._shown import figure, table
+from widthwise.plotting.notebook import sparkline
 from widthwise.sweeps import Store, Sweep
 from widthwise.theory.landscape import landscape
 
@@ -139,6 +139,6 @@ def test_a_store_shows_and_draws_its_means(tmp_path):
 
 def test_other_things_are_refused():
     with pytest.raises(TypeError, match="there is no table for int"):
-        html(3)
+        table(3)
     with pytest.raises(TypeError, match="there is no figure for Problem"):
-        plot(PROBLEM)
+        figure(PROBLEM)

@@ -6,14 +6,25 @@ No style sheet and no script: colours are those of the page, so that dark ones w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["html", "sparkline"]
+from .._shown import table
+from ..denoising import MatrixDenoiser
+from ..ingredients import channels
+from ..learners.run import Run
+from ..problem import Problem
+from ..studies.yardstick import Yardstick
+from ..sweeps.store import Store
+from ..theory import LearningCurve, LinearRegime, SamplesNeeded, Solution, StateEvolution
+from ..theory.landscape import Landscape
+from ..theory.transitions import TransitionList
+
+__all__ = ["sparkline"]
 
 _MAX_ROWS = 8
 _LEFT = 'style="text-align:left"'
@@ -30,14 +41,6 @@ _SOLUTION = (
 )
 _CURVE = ("alpha", "branch", "excess_error", "matrix_overlap_centred", "mutual_information")
 _YARDSTICK = ("estimator", "alpha", "error", "standard_error", "optimal_error", "universal_error")
-
-
-def html(thing: Any) -> str:
-    """A problem or a result as HTML."""
-    for kind in type(thing).__mro__:
-        if kind.__name__ in _HTML:
-            return _HTML[kind.__name__](thing)
-    raise TypeError(f"there is no table for {type(thing).__name__}; there are those of {', '.join(_HTML)}")
 
 
 def sparkline(x: ArrayLike, y: ArrayLike, *, width: int = 240, height: int = 54) -> str:
@@ -66,28 +69,28 @@ def sparkline(x: ArrayLike, y: ArrayLike, *, width: int = 240, height: int = 54)
 # --- tables ----------------------------------------------------------------------------------------
 
 
-def _problem(problem: Any) -> str:
+@table.register
+def _problem(problem: Problem) -> str:
     channel = problem.channel
-    noise = getattr(channel, "noise", None)
+    gaussian = isinstance(channel, channels.Gaussian) and f"Gaussian, variance {channel.noise:g}"
     rows = [
         ("activation", problem.activation.spec or problem.activation.name),
         ("weights", _law(problem.weights)),
         ("readouts", _law(problem.readouts)),
-        (
-            "channel",
-            f"Gaussian, variance {noise:g}" if type(channel).__name__ == "Gaussian" else repr(channel),
-        ),
+        ("channel", gaussian or repr(channel)),
         ("gamma", f"{problem.gamma:g}"),
     ]
     return _named("Problem", rows)
 
 
-def _solution(solution: Any) -> str:
+@table.register
+def _solution(solution: Solution) -> str:
     rows = [(name.replace("_", " "), _text(getattr(solution, name))) for name in _SOLUTION]
     return _named("Solution", rows)
 
 
-def _curve(curve: Any) -> str:
+@table.register
+def _curve(curve: LearningCurve) -> str:
     title = f"{type(curve).__name__}: {len(curve)} points, {escape(repr(curve.problem))}"
     if not len(curve):
         return f"<p>{title}</p>"
@@ -97,18 +100,21 @@ def _curve(curve: Any) -> str:
     return f"<p>{title}</p><div>{sketch}<br/><small>excess error against alpha</small></div>{table}"
 
 
-def _transitions(found: Any) -> str:
+@table.register
+def _transitions(found: TransitionList) -> str:
     if not found:
         return f"<p>{escape(str(found))}</p>"
     names = ("readout", "kind", "alpha", "spinodals", "overlap_jump")
     return _table(names, ([getattr(one, name) for name in names] for one in found))
 
 
-def _samples_needed(need: Any) -> str:
+@table.register
+def _samples_needed(need: SamplesNeeded) -> str:
     return f"<p>{escape(str(need))}</p>"
 
 
-def _state_evolution(course: Any) -> str:
+@table.register
+def _state_evolution(course: StateEvolution) -> str:
     names = ("step", "excess_error", "matrix_overlap_centred", "matrix_overlap_hat")
     shown = _spread(course.excess_error.size)
     table = _table(names, ([i, *(getattr(course, name)[i] for name in names[1:])] for i in shown))
@@ -117,7 +123,8 @@ def _state_evolution(course: Any) -> str:
     return f"<p>{title}</p><div>{sketch}<br/><small>excess error against the step</small></div>{table}"
 
 
-def _linear_regime(points: Any) -> str:
+@table.register
+def _linear_regime(points: LinearRegime) -> str:
     names = ("alpha_linear", "linear_overlap", "excess_error", "bayes_error")
     columns = [np.ravel(getattr(points, name)) for name in names]
     table = _table(names, ([column[i] for column in columns] for i in _spread(columns[0].size)))
@@ -125,26 +132,30 @@ def _linear_regime(points: Any) -> str:
     return f"<p>LinearRegime: {escape(repr(points.problem))}</p>{sketch}{table}"
 
 
-def _landscape(scan: Any) -> str:
+@table.register
+def _landscape(scan: Landscape) -> str:
     sketch = sparkline(scan.overlap, scan.free_entropy)
     return f"<p>Landscape</p><div>{sketch}<br/><small>free entropy against the overlap</small></div>"
 
 
-def _denoiser(denoiser: Any) -> str:
+@table.register
+def _denoiser(denoiser: MatrixDenoiser) -> str:
     snr = np.geomspace(0.01, 100, 60)
     sketch = sparkline(np.log(snr), denoiser.mmse(snr))
     note = "mmse against ln snr, from 0.01 to 100"
     return f"<p>{escape(repr(denoiser))}</p><div>{sketch}<br/><small>{note}</small></div>"
 
 
-def _store(store: Any) -> str:
+@table.register
+def _store(store: Store) -> str:
     summary = store.summary().to_dict("records")
     names = ("learner", "d", "alpha", "n_seeds", "n_failed", "excess_error", "excess_error_standard_error")
     table = _table(names, ([summary[i].get(name) for name in names] for i in _spread(len(summary))))
     return f"<p>{escape(repr(store))}: {len(store)} results</p>{table if summary else ''}"
 
 
-def _run(run: Any) -> str:
+@table.register
+def _run(run: Run) -> str:
     trace = run.trace["excess_error"].mean("chain")
     rows = [
         ("learner", run.learner),
@@ -158,7 +169,8 @@ def _run(run: Any) -> str:
     return f"{_named('Run', rows)}<div>{sketch}<br/><small>excess error along the run</small></div>"
 
 
-def _yardstick(results: Any) -> str:
+@table.register
+def _yardstick(results: Yardstick) -> str:
     names = (*_YARDSTICK, "equivalent_share", "note")
     table = _table(names, ([row[name] for name in names] for row in results.rows))
     return (
@@ -203,19 +215,3 @@ def _law(law: Any) -> str:
 def _spread(n: int) -> list[int]:
     """Indices of a few points from first to last."""
     return sorted({round(i) for i in np.linspace(0, n - 1, min(n, _MAX_ROWS))})
-
-
-_HTML: dict[str, Callable[..., str]] = {
-    "Problem": _problem,
-    "Solution": _solution,
-    "LearningCurve": _curve,
-    "TransitionList": _transitions,
-    "SamplesNeeded": _samples_needed,
-    "StateEvolution": _state_evolution,
-    "LinearRegime": _linear_regime,
-    "Landscape": _landscape,
-    "MatrixDenoiser": _denoiser,
-    "Run": _run,
-    "Store": _store,
-    "Yardstick": _yardstick,
-}
