@@ -19,7 +19,7 @@ from widthwise.cli import main
 from widthwise.sweeps import Sweep, open_store
 
 HERE = Path(__file__).parent
-LEARNERS = HERE.parent / "experiments"
+LEARNERS = HERE.parent / "sweeps"
 
 SWEEP = """\
 d = 10
