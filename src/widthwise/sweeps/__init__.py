@@ -1,7 +1,7 @@
 """Sweeps: (problem × d × α × seed × learner) as tasks that run anywhere, and the store of their results."""
 
+from .._workers import LocalProcesses
 from .driver import Report, run_tasks
-from .executors import LocalProcesses
 from .store import Store, StoreError, open_store
 from .sweep import Sweep
 from .task import Task, run_task

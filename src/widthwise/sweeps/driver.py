@@ -16,9 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .._extras import explained
+from .._threads import n_cores
+from .._workers import LocalProcesses
 from ..networks.instance import free_memory
 from .estimate import estimate, memory_needed
-from .executors import LocalProcesses, n_cores
 from .result import Result, failure
 from .store import Store
 from .task import Interrupted, Task

@@ -87,7 +87,8 @@ def estimate(tasks: Sequence[Task], executor: Executor, entries: Iterable[Entry]
 
 def forecast(tasks: Sequence[Task], store: Store, n_workers: int | None = None) -> str:
     """How many tasks there are, how many have no result yet, and what these will take: nothing is run."""
-    from .executors import LocalProcesses, n_cores
+    from .._threads import n_cores
+    from .._workers import LocalProcesses
 
     entries = store.entries() if store.path.is_dir() else {}
     missing = [task for task in tasks if task.key not in entries]
