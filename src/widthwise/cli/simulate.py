@@ -95,9 +95,10 @@ def simulate(
 ) -> None:
     """Run learners over alpha and seeds, and put what they measure beside the theory.
 
-    Prints means over instances with their standard errors, the prediction, and the distance between the two
-    in units of the former. A sweep that is interrupted or killed goes on where it was when the same command
-    is given again with the same --store. Exit code 1 says that some task failed, 130 that Ctrl-C came.
+    Prints means over instances with their standard errors, the prediction, the distance between the two in
+    units of the former, and a verdict at the 1 % level (undecided: more seeds would tell). A sweep that is
+    interrupted or killed goes on where it was when the same command is given again with the same --store.
+    Exit code 1 says that some task failed, 130 that Ctrl-C came.
 
     Example: widthwise simulate --learner gamp_rie --d 60 --alpha 0.5:4:4 --seeds 4 --plot curve.png
 
@@ -197,7 +198,7 @@ def print_comparison(plan: Sweep, rows: list[Comparison]) -> None:
         *(["problem"] if several else []),
         *("learner", "d", "alpha", "quantity", "seeds", "measured", "standard_error"),
         *(["branch"] if len(branches) > 1 else []),
-        *("predicted", "distance_in errors"),
+        *("predicted", "distance_in errors", "verdict"),
     ]
     table = []
     for row in rows:
@@ -205,7 +206,7 @@ def print_comparison(plan: Sweep, rows: list[Comparison]) -> None:
         line = [row.learner, str(row.d), f"{row.alpha:.6g}", quantity, str(row.n_seeds)]
         line += [number(row.measured), number(row.standard_error)]
         line += [*([row.branch] if len(branches) > 1 else []), number(row.predicted)]
-        line.append("–" if row.distance != row.distance else f"{row.distance:+.1f}")
+        line += ["–" if row.distance != row.distance else f"{row.distance:+.1f}", row.verdict]
         table.append([*([row.problem] if several else []), *line])
     title = "several problems" if several else repr(plan.problems[0])
     if len(branches) == 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..networks.comparison import mean_of
 from ..problem import Problem
 from ..theory import solve
 from . import style
@@ -124,8 +125,10 @@ def _draw_linear(ax, crossings: Sequence[Any]) -> None:
     sizes = sorted({one.d for one in crossings})
     for d in sizes:
         times = [one.time for one in crossings if one.d == d]
-        error = np.std(times, ddof=1) / len(times) ** 0.5 if len(times) > 1 else 0
-        ax.errorbar(d, np.mean(times), error, color="0.2", marker="o", ms=4, elinewidth=0.8)
+        mean = mean_of(times)
+        ax.errorbar(
+            d, mean.value, np.nan_to_num(mean.standard_error), color="0.2", marker="o", ms=4, elinewidth=0.8
+        )
     x = np.linspace(sizes[0], sizes[-1], 100)
     for law, color in (("exponential", "#D55E00"), ("power", "#0072B2")):
         try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..networks.comparison import mean_of
 from ..problem import Problem
 from . import style
 from .scales import Settings
@@ -144,7 +145,7 @@ def _draw_level(ax, chosen: Sequence[Crossing], color: Any, marker: str) -> None
         group = [one for one in chosen if one.d == d]
         times = np.array([one.time for one in group])
         face = "white" if any(one.is_censored for one in group) else color
-        error = times.std(ddof=1) / math.sqrt(times.size) if times.size > 1 else 0.0
+        error = mean_of(times).standard_error if times.size > 1 else 0.0
         shown = {"color": color, "marker": marker, "ms": 4, "mfc": face, "ls": "none", "elinewidth": 0.8}
         ax.errorbar(d, times.mean(), error, label=label, **shown)
         label = "_nolegend_"

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ..networks.comparison import Mean
 from .table import Table
 
 __all__ = ["dynamics", "measurements", "source"]
@@ -36,7 +37,6 @@ def measurements(item: str) -> Table:
         counts = counts if isinstance(counts, list) else [counts] * len(entry["alpha"])
         shared = {name: entry[name] for name in ("series", "learner", "start", "d")}
         for alpha, mean, std, n in zip(entry["alpha"], entry["mean"], entry["std"], counts, strict=True):
-            # their deviations divide by n, not by n - 1
             rows.append(
                 shared
                 | {
@@ -44,7 +44,7 @@ def measurements(item: str) -> Table:
                     "alpha": alpha,
                     "quantity": entry["quantity"],
                     "measured": mean,
-                    "standard_error": std / max(n - 1, 1) ** 0.5,
+                    "standard_error": Mean.from_std(mean, std, n).standard_error,
                     "deviation_over_instances": std,
                     "n_instances": n,
                 }

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..networks.comparison import prediction
 from ..problem import Problem
 from ..studies.hardness import Crossing, HardnessRow
 from ..studies.survival import law_value
-from ..sweeps.comparison import Comparison, prediction
+from ..sweeps.comparison import Comparison
 from .style import COLUMN, FONT, PALETTE, new_axes
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..networks.comparison import mean_of
 from ..networks.instance import Instance
 from .estimators import is_binary, known_mean, prepare
 
@@ -62,7 +63,7 @@ def fit(
     name = measure_of(instance.problem).replace("-", "_")
     return {
         name: float(errors.mean()),
-        "test_standard_error": float(errors.std(ddof=1) / np.sqrt(errors.size)),
+        "test_standard_error": mean_of(errors).standard_error,
         **cost,
     }
 

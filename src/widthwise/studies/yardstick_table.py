@@ -10,6 +10,7 @@ import numpy as np
 
 from .._shown import Plotted
 from .._version import __version__
+from ..networks.comparison import Mean, mean_of
 from ..problem import Problem
 from .equivalent_data import equivalent_data, theory_errors
 from .yardstick_fit import measure_of
@@ -93,10 +94,10 @@ def compared(plan: Plan, names: Iterable[str], fits: Fits) -> list[dict[str, Any
     rows: list[dict[str, Any]] = []
     for name in names:
         for i, alpha in enumerate(plan.alphas.tolist()):
-            value, scatter = measured[name, alpha]
+            mean = measured[name, alpha]
             good = [one for one in fits[name, alpha] if not isinstance(one, str)]
             bad = [one for one in fits[name, alpha] if isinstance(one, str)]
-            dear, dear_scatter = measured.get((CALIBRATOR, alpha), (np.nan, np.nan))
+            dear = measured.get((CALIBRATOR, alpha), mean_of([]))
             rows.append(
                 {
                     "estimator": name,
@@ -104,13 +105,13 @@ def compared(plan: Plan, names: Iterable[str], fits: Fits) -> list[dict[str, Any
                     "d": plan.d,
                     "n": round(alpha * plan.d**2),
                     "n_seeds": len(good),
-                    "error": value,
-                    "standard_error": scatter,
+                    "error": mean.value,
+                    "standard_error": mean.standard_error,
                     "optimal_error": optimum[i],
                     "universal_error": universal[i],
-                    "gap": value - optimum[i],
-                    "finite_size": dear / universal[i] - 1,
-                    "finite_size_standard_error": dear_scatter / universal[i],
+                    "gap": mean.value - optimum[i],
+                    "finite_size": dear.value / universal[i] - 1,
+                    "finite_size_standard_error": dear.standard_error / universal[i],
                     "fit_seconds": _median(good, "fit_seconds"),
                     "peak_memory": _median(good, "peak_memory"),
                     "n_failed": len(bad),
@@ -125,14 +126,9 @@ def compared(plan: Plan, names: Iterable[str], fits: Fits) -> list[dict[str, Any
     return [{name: row[name] for name in COLUMNS} for row in rows]
 
 
-def _mean(outcomes: Sequence[Mapping[str, float] | str], measure: str) -> tuple[float, float]:
-    """Mean error over instances, and its standard error (NaN for one instance)."""
-    name = measure.replace("-", "_")
-    values = np.array([one[name] for one in outcomes if not isinstance(one, str)])
-    if values.size == 0:
-        return float("nan"), float("nan")
-    scatter = values.std(ddof=1) / np.sqrt(values.size) if values.size > 1 else np.nan
-    return float(values.mean()), float(scatter)
+def _mean(outcomes: Sequence[Mapping[str, float] | str], measure: str) -> Mean:
+    """Mean error over the instances on which the fit succeeded."""
+    return mean_of([one[measure.replace("-", "_")] for one in outcomes if not isinstance(one, str)])
 
 
 def _median(outcomes: Sequence[Mapping[str, float]], name: str) -> float:

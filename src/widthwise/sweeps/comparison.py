@@ -1,4 +1,4 @@
-"""Measured against predicted: means over seeds, their standard errors, and the distance in units of them."""
+"""Results of a store against the theory: a row for each quantity of each learner at each point."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import ArrayLike
-
+from ..networks.comparison import interval, mean_of, pooled, predicted_branch, prediction, scale_of, verdict
 from ..problem import Problem
-from ..theory import learning_curve
 from .store_index import Entry
-from .store_tables import learner_labels, mean_and_error, problem_labels
+from .store_tables import learner_labels, problem_labels
 from .task import canonical
 
-__all__ = ["Comparison", "compare", "predicted_branch", "prediction"]
+__all__ = ["Comparison", "compare"]
 
 QUANTITIES = ("excess_error", "matrix_overlap_centred")
 
@@ -36,6 +33,10 @@ class Comparison:
     standard_error: float
     branch: str
     predicted: float
+    interval: float
+    """How far the confidence interval reaches to each side, from the scatter of all α that share it."""
+    verdict: str
+    """See :mod:`~widthwise.networks.comparison`."""
 
     @property
     def distance(self) -> float:
@@ -45,17 +46,6 @@ class Comparison:
     def to_dict(self) -> dict[str, Any]:
         """The row of a table."""
         return asdict(self) | {"distance": self.distance}
-
-
-def predicted_branch(learner: str) -> str:
-    """The branch of the theory that a learner is expected on, if nothing holds it up."""
-    return "universal" if learner == "gamp_rie" else "equilibrium"
-
-
-def prediction(problem: Problem, alphas: ArrayLike, branch: str, quantity: str) -> np.ndarray:
-    """The quantity along a branch; NaN where there is none."""
-    curve = learning_curve(problem, np.asarray(alphas, dtype=float), branch)
-    return np.array([getattr(point, quantity) if point.is_converged else math.nan for point in curve])
 
 
 def compare(
@@ -85,14 +75,28 @@ def compare(
                 (text, side, a, quantity): float(v) for a, v in zip(sorted(alphas), values, strict=True)
             }
     rows = []
+    series: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}  # the α of each problem, learner and d
     for where in sorted(groups):
-        group = groups[where]
-        done = [entry for entry in group if entry.status == "done"]
-        side = branch or predicted_branch(group[0].parts["learner"])
+        series.setdefault(where[:3], []).append(where)
+    for places in series.values():
+        first = groups[places[0]][0].parts
+        text, side = canonical(first["problem"]), branch or predicted_branch(first["learner"])
+        problem = Problem.from_dict(first["problem"])
+        done = {where: [e for e in groups[where] if e.status == "done"] for where in places}
         for quantity in quantities:
-            mean, error = mean_and_error([entry.values.get(quantity, math.nan) for entry in done])
-            expected = known[canonical(group[0].parts["problem"]), side, where[3], quantity]
-            rows.append(
-                Comparison(*where, quantity, len(done), len(group) - len(done), mean, error, side, expected)
-            )
+            measurements = [[e.values.get(quantity, math.nan) for e in done[where]] for where in places]
+            expected = [known[text, side, where[3], quantity] for where in places]
+            scales = [scale_of(problem, quantity, value) for value in expected]
+            for where, own, shared, predicted, scale in zip(
+                places,
+                map(mean_of, measurements),
+                pooled(measurements, scales),
+                expected,
+                scales,
+                strict=True,
+            ):
+                n_failed = len(groups[where]) - len(done[where])
+                measured = (len(done[where]), n_failed, own.value, own.standard_error)
+                judged = (interval(shared), verdict(shared, predicted, scale))
+                rows.append(Comparison(*where, quantity, *measured, side, predicted, *judged))
     return rows

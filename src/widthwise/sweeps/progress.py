@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .comparison import predicted_branch, prediction
+from ..networks.comparison import predicted_branch, prediction
 from .estimate import Estimate, duration
 from .result import Result
 

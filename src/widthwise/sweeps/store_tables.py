@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..networks.comparison import mean_of
 from .store_index import Entry
 
 if TYPE_CHECKING:
@@ -97,18 +98,10 @@ def summary(entries: Sequence[Entry]) -> pandas.DataFrame:
         line |= {"n_seeds": len(done), "n_failed": len(groups[where]) - len(done)}
         for name in names:
             values = [entry.values.get(name, math.nan) for entry in done]
-            line[name], line[f"{name}_standard_error"] = mean_and_error(values)
+            mean = mean_of(values)
+            line[name], line[f"{name}_standard_error"] = mean.value, mean.standard_error
         table.append(line)
     return pandas.DataFrame(table)
-
-
-def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
-    """Mean of the values that are numbers and its standard error (NaN for fewer than two)."""
-    kept = np.array([value for value in values if math.isfinite(value)])
-    if kept.size == 0:
-        return math.nan, math.nan
-    error = float(kept.std(ddof=1) / math.sqrt(kept.size)) if kept.size > 1 else math.nan
-    return float(kept.mean()), error
 
 
 def learner_labels(descriptions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
