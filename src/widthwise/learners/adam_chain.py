@@ -16,7 +16,7 @@ import numpy as np
 import optax
 
 from ..networks.instance import Instance
-from .family import Start
+from .iterative import Start
 from .jax_chain import JaxChain
 from .jax_model import BLOCK, Data, Model
 

@@ -14,7 +14,7 @@ from blackjax.mcmc import nuts
 
 from ..networks.instance import Instance
 from ..problem import Problem
-from .family import Start
+from .iterative import Start
 from .jax_chain import JaxChain
 from .jax_model import Data, Model
 

@@ -26,10 +26,12 @@ from typing import Any
 
 import numpy as np
 
+from .._extras import explained
 from ..ingredients.weights import Discrete, Rademacher
 from ..networks.instance import Instance, require_memory
-from .family import Start, iterative_learner
-from .loop import Chain
+from .iterative import Options, Start, learn
+from .progress import Progress
+from .run import Run
 
 __all__ = ["metropolis"]
 
@@ -41,14 +43,22 @@ _CACHE = 1_500_000  # bytes of rows at work together: about a core's own cache
 _MIN_WIDTH = 4  # rows of a strip of inputs; with fewer, changing the unit costs more than reading the inputs
 
 
-@iterative_learner(start="teacher", iterations=200)
+@explained
 def metropolis(
     instance: Instance,
-    start: Start,
     *,
+    start: str | np.ndarray = "teacher",
+    iterations: int = 200,
+    record_every: int | None = None,
+    n_chains: int = 1,
+    seed: int = 0,
+    discard: float = 0.5,
+    progress: Progress = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    max_seconds: float | None = None,
     scan: str = "random",
     temperatures: tuple[float, ...] = (1.0,),
-) -> Chain:
+) -> Run:
     """Draws from the posterior of discrete weights; an iteration is a sweep of kd single-flip steps.
 
     Chains share the cores.
@@ -57,18 +67,43 @@ def metropolis(
     ----------
     instance : Instance
         With discrete weights (any atoms); others are possible but slow: see :func:`~widthwise.learners.hmc`.
+    start : "teacher", "random" or array
+        On the teacher (informed), on a draw from the prior, or on weights of shape (k, d) or (n_chains, k,
+        d).
+    iterations, record_every : int
+        Length of the run, and how often it is observed (a hundredth of the run unless given).
+    n_chains, seed : int
+        Independent chains on the same instance, and the seed of all their randomness.
+    discard : float
+        Fraction of the run that averages leave out.
+    progress : bool or callable
+        Whether to draw a progress bar (by default, when there is a terminal), or a function of (iterations,
+        numbers).
+    checkpoint : path
+        File to save to and to resume from.
+    max_seconds : float
+        Time limit.
     scan : "random" or "sequential"
         Weights drawn with repetition (units in random order), or one after the other.
     temperatures : increasing, beginning with 1
         More than one asks for parallel tempering: the likelihood to the power 1/temperature, neighbours
         exchanged after each sweep. Only the draws at temperature 1 are observed.
+
+    Returns
+    -------
+    Run
+        Warns ``NotAtEquilibrium`` when two replicas contradict the overlap with the teacher.
     """
     if scan not in ("random", "sequential"):
         raise ValueError(f"scan must be 'random' or 'sequential', got {scan!r}")
     ladder = np.asarray(temperatures, dtype=float)
     if ladder.ndim != 1 or ladder.size == 0 or ladder[0] != 1 or not np.all(np.diff(ladder) > 0):
         raise ValueError(f"temperatures must increase from 1, got {tuple(temperatures)!r}")
-    return MetropolisChain(instance, start, {"scan": scan, "temperatures": ladder.tolist()})
+    options = Options(
+        start, iterations, record_every, n_chains, seed, progress, checkpoint, max_seconds, discard
+    )
+    settings = {"scan": scan, "temperatures": ladder.tolist()}
+    return learn("metropolis", instance, options, lambda begin: MetropolisChain(instance, begin, settings))
 
 
 class MetropolisChain:
