@@ -59,7 +59,8 @@ def register_accessor() -> None:
     import xarray
 
     if not hasattr(xarray.Dataset, "widthwise"):
-        xarray.register_dataset_accessor("widthwise")(PhaseDiagramView)
+        register: Any = xarray.register_dataset_accessor
+        register("widthwise")(PhaseDiagramView)
 
 
 class PhaseDiagramView:

@@ -81,7 +81,7 @@ def show(
         result = explained(lambda: store.read(key))
     except KeyError as error:
         raise BadInput(error.args[0]) from None
-    facts = {"status": result.status, "run_status": result.run_status, "error": result.error}
+    facts: dict[str, Any] = {"status": result.status, "run_status": result.run_status, "error": result.error}
     facts |= {"version": result.version, "timings": result.timings, "warnings": result.warnings}
     values = [{"name": name, "value": array.tolist()} for name, (_, array) in result.values.items()]
     write(as_json({"task": result.task.description, **facts}, values, key="result", name="values"))

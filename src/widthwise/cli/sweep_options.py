@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -131,6 +131,9 @@ class Where:
         return report
 
 
+Answer = TypeVar("Answer")
+
+
 def check_seeds(seeds: int, *, least: int = 1) -> None:
     """A number of instances that makes sense."""
     if seeds < least:
@@ -145,7 +148,7 @@ def read_dimensions(text: str) -> list[int]:
     return [int(size) for size in sizes]
 
 
-def explained(action: Callable[[], Any], *, is_kept: bool = True) -> Any:
+def explained(action: Callable[[], Answer], *, is_kept: bool = True) -> Answer:
     """Run something on a store; what stops it is a sentence."""
     from ..sweeps.store import StoreError
 

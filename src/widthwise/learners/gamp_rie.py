@@ -210,7 +210,7 @@ def _start(instance: Instance, start: Any, scale: float) -> str | np.ndarray:
         return scale * np.asarray(start, dtype=float)
     if start == "teacher":
         w = np.asarray(instance.weights, dtype=float)
-        return scale * (w.T * instance.readouts) @ w / math.sqrt(instance.k * instance.d)
+        return np.asarray(scale * (w.T * instance.readouts) @ w / math.sqrt(instance.k * instance.d))
     if start not in ("prior", "random", "spectral"):
         raise ValueError(f'start must be "prior", "spectral", "teacher" or a d × d array, got {start!r}')
     return "prior" if start == "random" else start

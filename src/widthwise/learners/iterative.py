@@ -107,7 +107,8 @@ def _check_channel(learner: str, channel: Channel) -> None:
 def _precision(instance: Instance) -> AbstractContextManager[None]:
     from .jax_model import precision
 
-    return precision(instance)
+    context: AbstractContextManager[None] = precision(instance)
+    return context
 
 
 def _starting_point(instance: Instance, options: Options, learn_readouts: bool) -> Start:

@@ -22,7 +22,7 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +32,9 @@ from ..networks.instance import Instance, require_memory
 from .iterative import Options, Start, learn
 from .progress import Progress
 from .run import Run
+
+if TYPE_CHECKING:
+    from .numba_functions import LabelKernel
 
 __all__ = ["metropolis"]
 
@@ -204,7 +207,16 @@ class MetropolisChain:
 class _Replica:
     """One set of weights with its pre-activations and outputs, kept up to date step by step."""
 
-    def __init__(self, instance, inputs, weights, kernel, sweep, rng, scan) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        inputs: np.ndarray,
+        weights: np.ndarray,
+        kernel: LabelKernel,
+        sweep: Callable[..., Any],
+        rng: np.random.Generator,
+        scan: str,
+    ) -> None:
         self.instance, self.inputs = instance, inputs
         self.kernel, self.sweep, self.rng, self.scan = kernel, sweep, rng, scan
         self.atoms, self.log_prior = _atoms(instance.problem.weights)
@@ -283,7 +295,7 @@ class _Replica:
         width = _CACHE // (self.hidden.itemsize * self.instance.n) - 2  # beside a unit's row and the outputs
         strip = j // (width if width >= _MIN_WIDTH else d)
         order = (strip * k + i).astype(np.min_scalar_type(k * d))  # short keys are sorted in linear time
-        return (units[i] * d + columns[j])[np.argsort(order, kind="stable")]
+        return np.asarray((units[i] * d + columns[j])[np.argsort(order, kind="stable")])
 
 
 def aligned_rows(n_rows: int, n: int, dtype: Any) -> np.ndarray:
@@ -305,7 +317,7 @@ def _atoms(law: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _nearest_atom(atoms: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    index = np.argmin(np.abs(weights[..., None] - atoms), axis=-1)
+    index: np.ndarray = np.argmin(np.abs(weights[..., None] - atoms), axis=-1)
     if not np.allclose(atoms[index], weights, rtol=0, atol=1e-6):
         raise ValueError(f"start must be made of atoms of the law of the weights, {atoms.tolist()}")
     return index

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..ingredients.activations import Activation
 from ..problem import Problem
 
 __all__ = ["Instance", "free_memory", "outputs", "require_memory", "sample_instance"]
@@ -47,7 +48,7 @@ class Instance:
     def __repr__(self) -> str:
         return f"Instance({self.problem!r}, d={self.d}, alpha={self.alpha:g}, seed={self.seed})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.problem, self.d, self.alpha, self.seed, self.dtype, self.is_readout_drawn, self._given)
         return Instance, fields
 
@@ -227,7 +228,9 @@ def sample_instance(
     return instance
 
 
-def outputs(activation, weights: np.ndarray, readouts: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+def outputs(
+    activation: Activation, weights: np.ndarray, readouts: np.ndarray, inputs: np.ndarray
+) -> np.ndarray:
     """λ = vᵀσ(Wx/√d)/√k for each column x of ``inputs``, in float64 and a chunk of columns at a time."""
     k, d = weights.shape
     columns = max(1, _CHUNK // k)

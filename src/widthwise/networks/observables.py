@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from ..ingredients.activations import Activation
 from ..ingredients.scaled_kernel import scaled_kernel
 from .instance import Instance
 
@@ -149,17 +150,18 @@ class Observer:
 
 
 def output_covariance(
-    activation, a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
+    activation: Activation, a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
 ) -> float:
     """E λᵃλᵇ over standard Gaussian inputs, exact, for networks given as (weights, readouts)."""
     (w, v), (u, r) = a, b
-    k, d = w.shape
+    k, d = int(w.shape[0]), int(w.shape[1])
     s, t = (np.sqrt(np.einsum("ij,ij->i", m, m) / d) for m in (w, u))
     scale = np.maximum(np.outer(s, t), np.finfo(float).tiny)
     correlation = (w @ u.T) / d / scale
     if w is u:
         np.fill_diagonal(correlation, np.sign(s))  # exactly 1, not up to rounding
-    return float(v @ scaled_kernel(activation)(s, t, correlation) @ r) / k
+    covariances: np.ndarray = scaled_kernel(activation)(s, t, correlation)
+    return float(v @ covariances @ r) / k
 
 
 def overlap_powers(
@@ -213,7 +215,7 @@ def match_units(instance: Instance, weights: np.ndarray, groups: Groups) -> tupl
 def _folded_label(groups: Groups) -> np.ndarray:
     """Labels of groups by |v|."""
     sizes = np.round(np.abs(groups.values), 9)
-    return np.unique(sizes, return_inverse=True)[1][groups.label]
+    return np.asarray(np.unique(sizes, return_inverse=True)[1][groups.label])
 
 
 def _parity(instance: Instance) -> int:

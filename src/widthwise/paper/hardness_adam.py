@@ -17,7 +17,7 @@ from .hardness_runs import (
     fit_rows,
     times_of,
 )
-from .item import Item, Tables
+from .item import Item, Printed, Tables
 from .lines import parameters
 from .scales import Settings
 from .table import Table
@@ -117,7 +117,7 @@ def draw(tables: Tables) -> Figure:
     return figure
 
 
-def _draw_linear(ax, crossings: Sequence[Any]) -> None:
+def _draw_linear(ax: Any, crossings: Sequence[Any]) -> None:
     import numpy as np
 
     from ..studies.survival import Times, fit_times
@@ -142,7 +142,7 @@ def _draw_linear(ax, crossings: Sequence[Any]) -> None:
         ax.legend(frameon=False)
 
 
-def as_table(tables: Tables):
+def as_table(tables: Tables) -> Printed:
     header = ["readouts", "ε*", "law", "runs", "never crossed", "χ² (ours)", "χ² (paper)", "exponent", "95 %"]
     rows = []
     for row in tables.comparison:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from .hardness_runs import (
     fit_rows,
     times_of,
 )
-from .item import Item, Tables
+from .item import Item, Printed, Tables
 from .lines import parameters
 from .printed import printed_row
 from .scales import Settings
@@ -119,7 +119,7 @@ def draw(tables: Tables) -> Figure:
     return figure
 
 
-def _draw_published(ax, law: str) -> None:
+def _draw_published(ax: Any, law: str) -> None:
     """The authors' means, without instances that never crossed, where our axis ends or a little beyond."""
     from ..studies.hardness_published import read_published
 
@@ -132,7 +132,7 @@ def _draw_published(ax, law: str) -> None:
         ax.errorbar(x, y, error, color=pale, marker=".", ms=4, lw=0.6, elinewidth=0.6, zorder=1)
 
 
-def _draw_runs(ax, tables: Tables, law: str) -> None:
+def _draw_runs(ax: Any, tables: Tables, law: str) -> None:
     draw_trajectories(ax, tables.traces.where(series=law), "matrix_overlap_centred")
     theory = tables.theory.where(series=law)
     lines = {
@@ -147,7 +147,7 @@ def _draw_runs(ax, tables: Tables, law: str) -> None:
     ax.legend(frameon=False, loc="lower right", handlelength=1.2)
 
 
-def as_table(tables: Tables):
+def as_table(tables: Tables) -> Printed:
     header = [
         "readouts",
         "q₂*",

@@ -105,7 +105,7 @@ def fit_rows(crossings: Sequence[Crossing], n_bootstrap: int = 200) -> Table:
     return rows
 
 
-def draw_times(axes, crossings: Sequence[Crossing], fits: Table, names: Mapping[str, str]) -> None:
+def draw_times(axes: Any, crossings: Sequence[Crossing], fits: Table, names: Mapping[str, str]) -> None:
     """Times in a semilog panel and, if there is room, a log-log one; a row of axes for each readout law.
 
     Open markers: some runs never crossed, and count with their length.
@@ -130,7 +130,7 @@ def draw_times(axes, crossings: Sequence[Crossing], fits: Table, names: Mapping[
         row[0].legend(frameon=False, handlelength=1.2, title="threshold", title_fontsize=6.8)
 
 
-def _label_times(ax) -> None:
+def _label_times(ax: Any) -> None:
     """Times at 1, 2 and 5 of every decade, as plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -139,7 +139,7 @@ def _label_times(ax) -> None:
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _draw_level(ax, chosen: Sequence[Crossing], color: Any, marker: str) -> None:
+def _draw_level(ax: Any, chosen: Sequence[Crossing], color: Any, marker: str) -> None:
     label = f"{chosen[0].threshold:.3f}"
     for d in sorted({one.d for one in chosen}):
         group = [one for one in chosen if one.d == d]
@@ -151,7 +151,7 @@ def _draw_level(ax, chosen: Sequence[Crossing], color: Any, marker: str) -> None
         label = "_nolegend_"
 
 
-def _draw_fit(ax, fits: Table, sizes: Sequence[int], color: Any) -> None:
+def _draw_fit(ax: Any, fits: Table, sizes: Sequence[int], color: Any) -> None:
     from ..studies.survival import law_value
 
     if not fits:
@@ -161,7 +161,7 @@ def _draw_fit(ax, fits: Table, sizes: Sequence[int], color: Any) -> None:
     ax.plot(d, law_value(row["law"], row["a"], row["b"], d), color=color, lw=1.1, ls=(0, (4, 1.6)))
 
 
-def draw_trajectories(ax, traces: Table, quantity: str) -> None:
+def draw_trajectories(ax: Any, traces: Table, quantity: str) -> None:
     """Mean over instances of an observable along runs, one standard deviation shaded, a colour a d."""
     from matplotlib import colormaps
 

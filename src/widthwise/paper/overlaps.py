@@ -141,7 +141,7 @@ def draw(tables: Tables) -> Figure:
     return figure
 
 
-def _draw_case(ax, tables: Tables, series: str) -> None:
+def _draw_case(ax: Any, tables: Tables, series: str) -> None:
     theory = tables.theory.where(series=series)
     runs = tables.traces.where(series=series)
     inset = ax.inset_axes((0.6, 0.73, 0.38, 0.22))

@@ -19,12 +19,15 @@ __all__ = ["dynamics", "measurements", "source"]
 
 @cache
 def _data() -> dict[str, Any]:
-    return json.loads((files(__package__) / "data" / "measurements.json").read_text(encoding="utf-8"))
+    text = (files(__package__) / "data" / "measurements.json").read_text(encoding="utf-8")
+    data: dict[str, Any] = json.loads(text)
+    return data
 
 
 def source() -> dict[str, str]:
     """Where the numbers come from and what they mean."""
-    return _data()["source"]
+    source: dict[str, str] = _data()["source"]
+    return source
 
 
 def measurements(item: str) -> Table:
@@ -54,4 +57,5 @@ def measurements(item: str) -> Table:
 
 def dynamics() -> list[dict[str, Any]]:
     """Overlaps along two HMC runs at d = 200 (see ``source()['dynamics']`` for the case)."""
-    return _data()["dynamics"]
+    runs: list[dict[str, Any]] = _data()["dynamics"]
+    return runs

@@ -98,7 +98,7 @@ def _narrowed(problem: Problem, gaps: np.ndarray, curve: np.ndarray) -> np.ndarr
     # A jump that is left inside the bracket is passed at its right end.
     is_jump = above - below > 0.02 * above
     part = np.where(is_jump, 1.0, (above - gaps) / np.maximum(above - below, 1e-300))
-    return np.exp(low + np.clip(part, 0, 1) * (high - low))
+    return np.asarray(np.exp(low + np.clip(part, 0, 1) * (high - low)))
 
 
 def _gaps(problem: Problem, values: np.ndarray, measure: str) -> np.ndarray:

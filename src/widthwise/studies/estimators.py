@@ -218,7 +218,7 @@ def _gamp_rie(instance: Instance, seed: int, options: Mapping[str, Any]) -> Fitt
     constant = float(run.trace["intercept"].to_numpy()[0, -1]) - np.trace(matrix) - known_mean(instance)
 
     def predict(x: np.ndarray) -> np.ndarray:
-        return constant + vector @ x + np.einsum("in,in->n", x, matrix @ x)
+        return np.asarray(constant + vector @ x + np.einsum("in,in->n", x, matrix @ x))
 
     return Fitted(predict, run.status)
 

@@ -18,7 +18,7 @@ from ..networks.instance import require_memory
 __all__ = ["KernelRidgeLoo"]
 
 
-class KernelRidgeLoo(RegressorMixin, BaseEstimator):
+class KernelRidgeLoo(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Ridge regression in the space of a Gaussian kernel exp(-|x - x'|²/(2 width² d)).
 
     Parameters
@@ -56,7 +56,7 @@ class KernelRidgeLoo(RegressorMixin, BaseEstimator):
     def predict(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return self._kernel(X, self.samples_) @ self.dual_ + self.mean_
+        return np.asarray(self._kernel(X, self.samples_) @ self.dual_ + self.mean_)
 
     def _kernel(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        return rbf_kernel(a, b, gamma=1 / (2 * self.width**2 * a.shape[1]))
+        return np.asarray(rbf_kernel(a, b, gamma=1 / (2 * self.width**2 * a.shape[1])))

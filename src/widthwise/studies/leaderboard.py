@@ -52,6 +52,7 @@ def append(path: str | os.PathLike[str], results: Yardstick) -> int:
 def read(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
     """Every row of the file, oldest first."""
     path = _checked(path)
+    rows: list[dict[str, Any]]
     if path.suffix == ".json":
         rows = json.loads(path.read_text(encoding="utf-8"))
     else:

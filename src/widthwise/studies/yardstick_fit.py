@@ -84,8 +84,8 @@ def fresh_errors(
     if problem.channel.is_additive:
         return (guess - (instance.outputs(instance.weights, x) - known_mean(instance))) ** 2
     if not is_binary(problem):
-        return (guess - y) ** 2
+        return np.asarray((guess - y) ** 2)
     outputs = instance.outputs(instance.weights, x)
     with np.errstate(divide="ignore"):
         is_plus = np.exp(problem.channel.log_likelihood(np.ones_like(outputs), outputs))
-    return np.where(guess > 0, 1 - is_plus, is_plus)
+    return np.asarray(np.where(guess > 0, 1 - is_plus, is_plus))

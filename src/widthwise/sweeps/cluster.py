@@ -67,12 +67,13 @@ class DaskCluster(Executor):
         self._connect(self.patience)
 
     def _connect(self, patience: float) -> None:
-        from distributed import Client
+        import distributed
 
+        connect: Any = distributed.Client
         end = time.monotonic() + patience
         while True:
             try:
-                self._client = Client(self.address, timeout=min(10.0, patience), set_as_default=False)
+                self._client = connect(self.address, timeout=min(10.0, patience), set_as_default=False)
                 return
             except (OSError, TimeoutError) as error:
                 if time.monotonic() > end:

@@ -199,6 +199,7 @@ class _Driver:
         return [result for result in results if result is not None]
 
     def _finish(self, task: Task, future: Future[Any]) -> Result | None:
+        result: Result
         image: bytes | None
         try:
             with self.store.explained():  # the worker may have found its disk full

@@ -103,12 +103,12 @@ def passes(task: Task) -> float:
     chains = settings.get("n_chains", 1)
     k, d, n = _sizes(task)
     if task.learner == "hmc":
-        return settings["iterations"] * settings["n_leapfrog"] * chains
+        return float(settings["iterations"] * settings["n_leapfrog"] * chains)
     if task.learner == "adam":
         batch = settings["batch_size"] or max(1, n // 5)
-        return settings["iterations"] * batch / n * chains
+        return float(settings["iterations"] * batch / n * chains)
     if task.learner == "metropolis":  # a sweep over all weights costs as much as 4.5 gradients at d = 150
-        return 4.5 * settings["iterations"] * chains * len(settings["temperatures"])
+        return 4.5 * float(settings["iterations"] * chains * len(settings["temperatures"]))
     if task.learner == "gamp_rie":  # it stops by itself, after about 15 steps of two products with x xᵀ
         return 15.0 * d / k
     return math.nan

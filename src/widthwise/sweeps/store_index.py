@@ -47,7 +47,8 @@ class Entry:
     @cached_property
     def parts(self) -> dict[str, Any]:
         """Its description as a dictionary."""
-        return json.loads(self.description)
+        parts: dict[str, Any] = json.loads(self.description)
+        return parts
 
 
 class Index:

@@ -124,7 +124,7 @@ class Task:
     def __hash__(self) -> int:
         return hash(self.text)
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Any, ...]:
         return Task.from_description, (self.text,)
 
     def __str__(self) -> str:
@@ -145,7 +145,7 @@ def find_learner(name: str) -> Callable[..., Any]:
                 "package.module:function"
             )
         return LEARNERS[name]
-    found = imported(name, "learner")
+    found: Callable[..., Any] = imported(name, "learner")
     if not callable(found):
         raise ValueError(f"learner {name!r} is not a function of an instance")
     return found
@@ -218,12 +218,13 @@ def _discard_if_broken(checkpoint: Path) -> None:
 
 def _plain_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return json.loads(json.dumps(dict(settings), allow_nan=False, default=_plain_number))
+        plain: dict[str, Any] = json.loads(json.dumps(dict(settings), allow_nan=False, default=_plain_number))
     except (TypeError, ValueError) as error:
         raise ValueError(
             f"settings of {learner} must be numbers, texts, booleans and lists of them, so that they can be "
             f"written down: {error}"
         ) from None
+    return plain
 
 
 def _plain_number(value: Any) -> Any:
@@ -234,7 +235,8 @@ def _plain_number(value: Any) -> Any:
 
 @lru_cache(maxsize=256)
 def _problem_dict(problem: Problem) -> dict[str, Any]:
-    return json.loads(json.dumps(problem.to_dict()))
+    plain: dict[str, Any] = json.loads(json.dumps(problem.to_dict()))
+    return plain
 
 
 @lru_cache(maxsize=256)
