@@ -23,10 +23,10 @@ from scipy.integrate import quad
 from scipy.special import wofz
 
 import widthwise as ww
-from widthwise.experiments.instance import sample_instance
 from widthwise.learners.empirical_shrinkage import EmpiricalShrinkage, KnownLaw
 from widthwise.learners.gamp_rie_iteration import Design, GaussianOutput, iterate
 from widthwise.learners.sample_blocks import SampleBlocks
+from widthwise.networks.instance import sample_instance
 
 N_STEPS = 6
 

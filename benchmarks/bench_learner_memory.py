@@ -18,7 +18,7 @@ def one_iteration(learner: str) -> None:
 
     import widthwise as ww
     from widthwise import learners
-    from widthwise.experiments import sample_instance
+    from widthwise.networks import sample_instance
 
     warnings.simplefilter("ignore", learners.NotAtEquilibrium)
     weights = "rademacher" if learner == "metropolis" else "gaussian"

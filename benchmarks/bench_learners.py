@@ -17,8 +17,8 @@ import time
 import numpy as np
 
 import widthwise as ww
-from widthwise.experiments import sample_instance
 from widthwise.learners.family import Start
+from widthwise.networks import sample_instance
 
 D, ALPHA = 150, 1.0
 PLAIN = {

@@ -16,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 import widthwise as ww
-from widthwise.experiments import LocalProcesses, Task, open_store, run_task, run_tasks
-from widthwise.experiments.result_file import decode, encode
-from widthwise.experiments.store import Store
-from widthwise.experiments.worker import work
+from widthwise.sweeps import LocalProcesses, Task, open_store, run_task, run_tasks
+from widthwise.sweeps.result_file import decode, encode
+from widthwise.sweeps.store import Store
+from widthwise.sweeps.worker import work
 
 PROBLEM = ww.Problem("relu", gamma=0.6)
 N_RESULTS = int(os.environ.get("WIDTHWISE_BENCH_RESULTS", "10000"))

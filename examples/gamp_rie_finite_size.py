@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 import widthwise as ww
-from widthwise.experiments.instance import sample_instance
 from widthwise.learners.gamp_rie import gamp_rie
+from widthwise.networks.instance import sample_instance
 from widthwise.theory.state_evolution import state_evolution
 
 TABLE = Path(__file__).with_suffix(".csv")

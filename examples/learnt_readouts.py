@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 import widthwise as ww
-from widthwise.experiments import sample_instance
 from widthwise.learners import NotAtEquilibrium, adam, hmc
+from widthwise.networks import sample_instance
 
 TABLE = Path(__file__).with_suffix(".csv")
 PROBLEM = ww.Problem("relu", readouts="gaussian", channel=0.3, gamma=0.5)

@@ -23,8 +23,8 @@ from pathlib import Path
 import numpy as np
 
 import widthwise as ww
-from widthwise.experiments import sample_instance
 from widthwise.learners import hmc
+from widthwise.networks import sample_instance
 
 TABLE = Path(__file__).with_suffix(".csv")
 KEY = ("activation", "gamma", "noise", "alpha", "d", "seed", "start", "iterations")

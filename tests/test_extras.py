@@ -76,6 +76,17 @@ print(main(["simulate", "--learner", "gamp_rie", "--d", "10"]), main(["hardness"
         assert line.startswith("error: ") and line.endswith(f"pip install 'widthwise[{extra}]'")
 
 
+def test_results_are_shown_and_drawn_without_any_extra():
+    done = without_extras("""
+import matplotlib
+matplotlib.use("agg")
+assert "relu" in problem._repr_html_()
+curve = ww.learning_curve(problem, [0.5, 1.0])
+assert "<svg" in curve._repr_html_() and len(curve.plot().lines) == 1
+""")
+    assert done.returncode == 0, done.stderr
+
+
 def test_every_module_is_in_the_extra_that_is_named():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     for module, extra in EXTRAS.items():

@@ -1,50 +1,16 @@
-"""Imports point downwards only, and ``import widthwise`` loads nothing heavy.
+"""Imports point downwards only, in any form, and ``import widthwise`` loads nothing heavy.
 
-The layers, lowest first, are those of ``LAYERS``: a module may import from its own layer and from the
-ones below it. Every import counts, also one inside a function or under ``TYPE_CHECKING``: a lazy import
-hides a cycle from the interpreter, not from the reader. Modules are read with ``ast`` and never run.
-
-Two things need saying beyond the list:
-
-- Learners run on instances and report observables, so ``experiments.instance`` and
-  ``experiments.observables`` lie below ``learners``, and the rest of ``experiments`` above.
-- ``widthwise/__init__.py`` re-exports everything, so it belongs to the outermost layer: the command line
-  may say ``import widthwise as ww``, the theory may not.
+The layers and the reader of imports are in ``tools/imports.py``, which also draws them for the documentation.
 """
 
-import ast
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).resolve().parents[1] / "src" / "widthwise"
-
-# Each layer is a set of module names inside the package; a name covers everything beneath it, and the
-# longest name that fits a module wins. "" is the package itself, and fits only itself.
-LAYERS: tuple[frozenset[str], ...] = (
-    frozenset({"_version"}),
-    frozenset({"ingredients"}),
-    frozenset({"problem"}),
-    frozenset({"denoising"}),
-    frozenset({"theory"}),
-    frozenset({"experiments.instance", "experiments.observables"}),
-    frozenset({"learners"}),
-    frozenset({"experiments"}),
-    frozenset(
-        {
-            "paper",
-            "notebook",
-            "plotting",
-            "cli",
-            "explorer",
-            "__main__",
-            "",
-        }
-    ),
-)
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+from imports import LAYERS, PACKAGE, PICTURE, draw, layer_of, modules_of, package_imports, violations
 
 # What takes long to import. NumPy is not among them: no part of the package works without it.
 HEAVY = (
@@ -67,104 +33,6 @@ HEAVY = (
 )
 
 
-# --- the checker ---------------------------------------------------------------------------------
-
-
-def layer_of(module: str) -> int | None:
-    """Position in ``LAYERS`` of a module named relative to the package; None when it has no layer.
-
-    A private module at the top of the package (``_numerics``) is shared ground, as low as ``_version``.
-    """
-    parts = module.split(".") if module else []
-    if not parts:
-        names = [""]
-    else:
-        names = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
-    for name in names:
-        for position, layer in enumerate(LAYERS):
-            if name in layer:
-                return position
-    if parts and parts[0].startswith("_"):
-        return 0
-    return None
-
-
-def modules_of(package: Path) -> dict[str, Path]:
-    """Every module under ``package``, by its name relative to it ("" is the package itself)."""
-    modules = {}
-    for path in sorted(package.rglob("*.py")):
-        parts = path.relative_to(package).with_suffix("").parts
-        if parts[-1] == "__init__":
-            parts = parts[:-1]
-        modules[".".join(parts)] = path
-    return modules
-
-
-def imports_of(module: str, path: Path, modules: dict[str, Path], root: str) -> Iterator[tuple[int, str]]:
-    """Line and target, relative to the package, of each import of the package itself made by a module."""
-    home = [root, *(module.split(".") if module else [])]
-    if path.name != "__init__.py":
-        home = home[:-1]
-
-    def inside(target: str) -> str | None:
-        head, _, rest = target.partition(".")
-        return rest if head == root else None
-
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"), filename=str(path))):
-        targets: list[str] = []
-        if isinstance(node, ast.Import):
-            targets = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            base = home[: len(home) - node.level + 1] if node.level else []
-            base = [*base, *(node.module.split(".") if node.module else [])]
-            for alias in node.names:
-                # "from .theory import saddle" names a module, "from .theory import solve" does not.
-                full = ".".join([*base, alias.name])
-                targets.append(full if inside(full) in modules else ".".join(base))
-        elif isinstance(node, ast.Call) and _is_import_call(node):
-            name = node.args[0]
-            assert isinstance(name, ast.Constant)
-            level = len(name.value) - len(name.value.lstrip("."))
-            base = home[: len(home) - level + 1] if level else []
-            targets = [".".join([*base, *filter(None, name.value.lstrip(".").split("."))])]
-        for target in dict.fromkeys(targets):
-            relative = inside(target)
-            if relative is not None:
-                yield node.lineno, relative
-
-
-def _is_import_call(node: ast.Call) -> bool:
-    """Whether a call is ``import_module("...")`` or ``__import__("...")`` with the name written out."""
-    called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
-    return (
-        called in {"import_module", "__import__"}
-        and bool(node.args)
-        and isinstance(node.args[0], ast.Constant)
-        and isinstance(node.args[0].value, str)
-    )
-
-
-def violations(package: Path) -> list[str]:
-    """One sentence for each import that points upwards and for each module that has no layer."""
-    root = package.name
-    modules = modules_of(package)
-    found = []
-    for module, path in modules.items():
-        where = path.relative_to(package.parent).as_posix()
-        layer = layer_of(module)
-        if layer is None:
-            found.append(f"{where} belongs to no layer; give it one in LAYERS of tests/test_layers.py")
-            continue
-        for line, target in imports_of(module, path, modules, root):
-            below = layer_of(target)
-            full = ".".join(filter(None, [root, target]))
-            if below is None:
-                found.append(f"{where}:{line} imports {full}, which belongs to no layer")
-            elif below > layer:
-                found.append(f"{where}:{line} imports {full}, which lies above it")
-    return found
-
-
 # --- the package ---------------------------------------------------------------------------------
 
 
@@ -172,6 +40,61 @@ def test_imports_point_downwards():
     modules = modules_of(PACKAGE)
     assert {"", "problem"} <= modules.keys(), f"no package to check in {PACKAGE.name}"
     assert not violations(PACKAGE), "\n".join(violations(PACKAGE))
+
+
+def test_no_two_packages_need_each_other():
+    found = package_imports(PACKAGE)
+    assert found["theory", "ingredients"] and not [pair for pair in found if pair[::-1] in found]
+    # One package in each layer (the last only lists names), so longer circles are upward imports too.
+    assert all(len(layer) == 1 for layer in LAYERS[:-1])
+
+
+def test_the_picture_shows_the_imports_there_are():
+    assert PICTURE.read_text(encoding="utf-8") == draw(PACKAGE), "draw it again: python tools/imports.py"
+
+
+# Every import of the package that really happens, with the module whose code asked for it.
+WATCH = """
+import sys
+def watch(event, arguments):
+    if event == "import" and arguments[0].partition(".")[0] == "widthwise":
+        frame = sys._getframe(1)
+        while frame and "importlib" in frame.f_code.co_filename:
+            frame = frame.f_back
+        print("import", frame.f_globals["__name__"] if frame else "?", arguments[0])
+sys.addaudithook(watch)
+"""
+
+WORK = """
+import matplotlib
+matplotlib.use("agg")
+import widthwise as ww
+problem = ww.Problem("relu", gamma=0.6)
+ww.learning_curve(problem, [0.5, 1.0])._repr_html_()
+ww.solve(problem, 1.0).plot()
+ww.learners.gamp_rie(ww.sample_instance(problem, 10, 1.0)).plot()
+ww.experiments.run_task(ww.experiments.Task(problem, 10, 1.0, 0, "gamp_rie"))
+"""
+
+
+def upward(lines: list[str]) -> list[str]:
+    found = []
+    for line in lines:
+        importer, imported = (name.removeprefix("widthwise").lstrip(".") for name in line.split()[1:])
+        if line.split()[1].startswith("widthwise") and layer_of(imported) > layer_of(importer):
+            found.append(line)
+    return found
+
+
+def test_no_import_points_upwards_while_the_package_is_used():
+    done = subprocess.run(
+        [sys.executable, "-c", WATCH + WORK], capture_output=True, text=True, timeout=120, check=True
+    )
+    lines = [line for line in done.stdout.splitlines() if line.startswith("import ")]
+    loaded = {line.split()[2] for line in lines}
+    assert {"widthwise.theory", "widthwise.plotting.notebook", "widthwise.sweeps.task"} <= loaded
+    assert not upward(lines)
+    assert upward(["import widthwise.theory widthwise.learners"])
 
 
 def loaded_by(statement: str) -> list[str]:
@@ -217,12 +140,16 @@ LAWFUL = {
     "denoising/spectrum.py": "from ..ingredients import weights\n",
     "theory/saddle.py": "from ..denoising.spectrum import mmse\nfrom ..problem import Problem\n",
     "theory/curves.py": "from . import saddle\nfrom .saddle import solve\n",
-    "experiments/instance.py": "from ..problem import Problem\n",
-    "experiments/observables.py": "from .instance import Instance\nfrom ..theory import saddle\n",
-    "experiments/sweep.py": "from ..learners import hmc\nfrom . import instance\n",
-    "learners/hmc.py": "from ..experiments.instance import Instance\nfrom ..experiments import observables\n",
+    "networks/instance.py": "from ..problem import Problem\n",
+    "networks/observables.py": "from .instance import Instance\nfrom ..theory import saddle\n",
+    "sweeps/sweep.py": "from ..learners import hmc\nfrom ..networks import instance\n",
+    "learners/hmc.py": "from ..networks.instance import Instance\nfrom ..networks import observables\n",
     "plotting.py": "import matplotlib.pyplot as plt\nfrom .theory.curves import learning_curve\n",
-    "cli/__init__.py": "import widthwise as ww\nfrom .. import plotting\n",
+    "cli/__init__.py": "def run(name):\n    import_module(f'{__package__}.{name}')\n",
+    "cli/app.py": "from .. import plotting\nimport_module(f'.{name}', __package__)\n",
+    "experiments/__init__.py": "import_module(f'..{name}', __name__)\n",
+    "__main__.py": "import widthwise as ww\n",
+    "_import_path.py": "pkgutil.resolve_name(path)\n",
 }
 
 
@@ -234,22 +161,28 @@ def test_lawful_tree_passes(tmp_path):
     ("path", "text", "target"),
     [
         ("theory/bad.py", "from widthwise.learners import hmc", "widthwise.learners.hmc"),
-        ("theory/bad.py", "import widthwise.experiments.sweep", "widthwise.experiments.sweep"),
-        ("theory/bad.py", "from ..experiments.instance import Instance", "widthwise.experiments.instance"),
+        ("theory/bad.py", "import widthwise.sweeps.sweep", "widthwise.sweeps.sweep"),
+        ("theory/bad.py", "from ..networks.instance import Instance", "widthwise.networks.instance"),
         ("theory/bad.py", "def late():\n    from ..learners.hmc import run", "widthwise.learners.hmc"),
         ("theory/bad.py", "if TYPE_CHECKING:\n    from .. import plotting", "widthwise.plotting"),
         ("theory/bad.py", "import widthwise", "widthwise"),
         ("theory/bad.py", "from .. import Problem", "widthwise"),
         ("theory/bad.py", "import_module('widthwise.cli')", "widthwise.cli"),
         ("theory/bad.py", "importlib.import_module('..cli', __package__)", "widthwise.cli"),
+        ("theory/bad.py", "importlib.import_module(f'..{name}', __package__)", "widthwise"),
+        ("theory/bad.py", "import_module(f'widthwise.{name}')", "widthwise"),
+        ("theory/bad.py", "import_module(f'widthwise.learners.{name}')", "widthwise.learners"),
+        ("theory/bad.py", "pkgutil.resolve_name('widthwise.learners.hmc:run')", "widthwise.learners.hmc"),
+        ("_numerics.py", "import_module(f'{__package__}.{name}')", "widthwise"),
         ("theory/__init__.py", "from ..learners import hmc", "widthwise.learners.hmc"),
         ("denoising/bad.py", "from ..theory.saddle import solve", "widthwise.theory.saddle"),
         ("ingredients/bad.py", "from ..problem import Problem", "widthwise.problem"),
         ("problem.py", "from .theory import saddle", "widthwise.theory.saddle"),
         ("learners/bad.py", "from ..experiments import sample_instance", "widthwise.experiments"),
-        ("learners/bad.py", "from ..experiments.sweep import sweep", "widthwise.experiments.sweep"),
-        ("experiments/instance.py", "from ..learners import hmc", "widthwise.learners.hmc"),
-        ("experiments/bad.py", "from ..cli import main", "widthwise.cli"),
+        ("learners/bad.py", "from ..sweeps.sweep import sweep", "widthwise.sweeps.sweep"),
+        ("networks/instance.py", "from ..learners import hmc", "widthwise.learners.hmc"),
+        ("sweeps/bad.py", "from ..cli import main", "widthwise.cli"),
+        ("plotting.py", "from .cli import app", "widthwise.cli.app"),
         ("_numerics.py", "from .ingredients import weights", "widthwise.ingredients.weights"),
     ],
 )
@@ -257,6 +190,14 @@ def test_upward_import_is_found(tmp_path, path, text, target):
     package = write_tree(tmp_path, {**LAWFUL, path: text})
     line = len(text.splitlines())
     assert violations(package) == [f"widthwise/{path}:{line} imports {target}, which lies above it"]
+
+
+@pytest.mark.parametrize(
+    "call", ["import_module(name)", "__import__(a + b)", "import_module(f'{package}.cli')"]
+)
+def test_a_name_that_could_be_anything_is_found(tmp_path, call):
+    package = write_tree(tmp_path, {**LAWFUL, "cli/app.py": call})
+    assert violations(package) == ["widthwise/cli/app.py:1 imports by a name that is computed"]
 
 
 def test_module_without_layer_is_found(tmp_path):

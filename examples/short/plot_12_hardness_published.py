@@ -7,15 +7,15 @@ one by one. The paper's authors published how long that took, as means and devia
 at each d. Does the time grow exponentially or as a power of d?
 """
 
-from widthwise.experiments.hardness import analyse
-from widthwise.experiments.hardness_published import (
+from widthwise.plotting.experiments import plot_hardness
+from widthwise.studies.hardness import analyse
+from widthwise.studies.hardness_published import (
     PRINTED_CHI_SQUARE,
     published_chi_square,
     published_crossings,
     read_published,
 )
-from widthwise.experiments.survival import LAWS, chi_square
-from widthwise.plotting.experiments import plot_hardness
+from widthwise.studies.survival import LAWS, chi_square
 
 # %%
 # The paper's χ² comes out to every digit printed: a straight line through the logarithms of the mean

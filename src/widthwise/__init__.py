@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from . import denoising
+from . import _shown, denoising
 from ._version import __version__
 from .ingredients import channels, readouts, weights
 from .ingredients.activations import Activation
@@ -56,12 +56,15 @@ __all__ = [
 _LAZY = {
     "experiments": "",
     "learners": "",
+    "networks": "",
     "plotting": "",
-    "sample_instance": "experiments.instance",
+    "studies": "",
+    "sweeps": "",
+    "sample_instance": "networks.instance",
     "GampRieRegressor": "learners.regressor",
-    "yardstick": "experiments.yardstick",
-    "Sweep": "experiments.sweep",
-    "open_store": "experiments.store",
+    "yardstick": "studies.yardstick",
+    "Sweep": "sweeps.sweep",
+    "open_store": "sweeps.store",
 }
 
 
@@ -83,6 +86,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*globals(), *_LAZY])
+
+
+def _load_views() -> None:
+    from .plotting import notebook, plot_methods  # noqa: F401
+
+
+# Figures and tables lie above what they show: the package, which knows both, brings them together.
+_shown.load_views_with(_load_views)
 
 
 def _interactive(curve: LearningCurve, quantity: str = "excess_error", **options: Any) -> Any:

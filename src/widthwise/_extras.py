@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 __all__ = ["EXTRAS", "MissingExtra", "explained", "sentence"]
 
@@ -43,7 +43,7 @@ def explained(function: Function) -> Function:
     """The function, with a missing extra explained."""
 
     @functools.wraps(function)
-    def call(*arguments, **options):
+    def call(*arguments: Any, **options: Any) -> Any:
         try:
             return function(*arguments, **options)
         except MissingExtra:

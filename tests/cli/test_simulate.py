@@ -16,10 +16,10 @@ import pytest
 
 import widthwise as ww
 from widthwise.cli import main
-from widthwise.experiments import Sweep, open_store
+from widthwise.sweeps import Sweep, open_store
 
 HERE = Path(__file__).parent
-LEARNERS = HERE.parent / "experiments"
+LEARNERS = HERE.parent / "sweeps"
 
 SWEEP = """\
 d = 10
@@ -152,7 +152,7 @@ def test_failed_task_is_told_and_is_exit_code_1(tmp_path, sweep, capsys):
 
 
 def test_no_cluster_is_a_sentence(sweep, capsys, monkeypatch):
-    monkeypatch.setattr("widthwise.experiments.cluster._FIRST_ANSWER", 0.3)
+    monkeypatch.setattr("widthwise.sweeps.cluster._FIRST_ANSWER", 0.3)
     assert main(["simulate", str(sweep), "--cluster", "tcp://127.0.0.1:9"]) == 1
     assert "error: --cluster: no Dask scheduler answers" in capsys.readouterr().err
 

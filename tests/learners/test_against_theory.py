@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.experiments import Instance, sample_instance
 from widthwise.learners import gamp_rie, hmc, metropolis
+from widthwise.networks import Instance, sample_instance
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::widthwise.learners.NotAtEquilibrium")]
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.experiments import sample_instance
 from widthwise.ingredients.activations import ACTIVATIONS
 from widthwise.learners import adam, hmc, metropolis
 from widthwise.learners.numba_functions import label_kernel, numba_activation
+from widthwise.networks import sample_instance
 
 pytestmark = pytest.mark.filterwarnings("ignore::widthwise.learners.NotAtEquilibrium")
 

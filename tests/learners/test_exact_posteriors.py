@@ -5,9 +5,9 @@ import pytest
 from exact import chain_means, enumerated, on_a_grid, z_score
 
 import widthwise as ww
-from widthwise.experiments import Observer, sample_instance
-from widthwise.experiments.instance import Instance
 from widthwise.learners import hmc, metropolis
+from widthwise.networks import Observer, sample_instance
+from widthwise.networks.instance import Instance
 
 pytestmark = pytest.mark.filterwarnings("ignore::widthwise.learners.NotAtEquilibrium")
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.experiments.instance import sample_instance
 from widthwise.learners.gamp_rie import gamp_rie, population_error
+from widthwise.networks.instance import sample_instance
 from widthwise.theory.state_evolution import state_evolution
 
 ASYMMETRIC = ww.readouts.Discrete((-1.2, 0.4, 1.1), (0.3, 0.3, 0.4), normalise=True)

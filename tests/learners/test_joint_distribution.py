@@ -11,8 +11,8 @@ import pytest
 from exact import z_score
 
 import widthwise as ww
-from widthwise.experiments import sample_instance
 from widthwise.learners import hmc, metropolis
+from widthwise.networks import sample_instance
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::widthwise.learners.NotAtEquilibrium")]
 

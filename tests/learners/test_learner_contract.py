@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.experiments import sample_instance
-from widthwise.experiments.instance import Instance
 from widthwise.learners import LEARNERS, NotAtEquilibrium, Run, adam, hmc, metropolis
 from widthwise.learners import loop as loop_module
+from widthwise.networks import sample_instance
+from widthwise.networks.instance import Instance
 
 pytestmark = pytest.mark.filterwarnings("ignore::widthwise.learners.NotAtEquilibrium")
 
@@ -153,7 +153,7 @@ def test_bad_options():
 
 
 def test_memory_is_estimated(monkeypatch):
-    from widthwise.experiments import instance as module
+    from widthwise.networks import instance as module
 
     inst = sample_instance(CASES["hmc"][1], d=10, alpha=1.0)
     inst.labels  # drawn while there was room
@@ -188,7 +188,7 @@ def test_adam_keeps_the_best_network():
     run = small("adam", iterations=60, record_every=1, learning_rate=0.3, batch_size=5)
     errors = run.trace["excess_error"].to_numpy()[0]
     assert run.excess_error == errors.min() < errors[-1]
-    from widthwise.experiments import Observer
+    from widthwise.networks import Observer
 
     assert Observer(run.instance)(run.weights[0])["gibbs_excess_error"] == pytest.approx(
         errors.min(), rel=1e-5

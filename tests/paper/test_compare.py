@@ -7,7 +7,7 @@ import pytest
 
 import widthwise as ww
 from widthwise.paper import Item, Settings, Tables
-from widthwise.paper.compare import compare, means, verdict
+from widthwise.paper.compare import compare, means
 from widthwise.paper.table import Table
 from widthwise.theory.state_evolution import state_evolution
 
@@ -77,9 +77,14 @@ def test_gamp_rie_is_compared_at_its_dimension():
     assert row["difference"] == pytest.approx(0.1 - at_d)
 
 
-def test_verdicts():
-    assert verdict(-2.9, 5.0, 1.0) == "agrees"
-    assert verdict(7.0, 0.09, 1.0) == "close"
-    assert verdict(math.nan, 0.09, 1.0) == "close"
-    assert verdict(-7.0, -0.2, 1.0) == "differs"
-    assert verdict(math.nan, 0.2, 1.0) == "differs"
+def test_points_of_one_learner_share_their_scatter():
+    alphas = (0.5, 1.0, 1.5, 2.0)
+    expected = {a: ww.solve(PROBLEM, a).excess_error for a in alphas}
+    runs = [run(expected[a] * (1.02 + s), i, alpha=a) for a in alphas for i, s in enumerate((-0.03, 0.03))]
+    rows = compare(item(), Tables(SETTINGS, measured=Table(runs)))
+    # Two instances each cannot tell, four times two can: t₄ instead of t₁.
+    assert [row["verdict"] for row in rows] == ["agrees"] * 4
+    for row in rows:
+        assert row["interval"] == pytest.approx(4.604 * row["standard_error"], rel=1e-3)
+    (row,) = compare(item(), Tables(SETTINGS, measured=Table(runs[:2])))
+    assert row["verdict"] == "undecided"

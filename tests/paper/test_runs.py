@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.experiments import Task, run_task
 from widthwise.paper.runs import row_of, trace_rows
 from widthwise.paper.table import Table
+from widthwise.sweeps import Task, run_task
 
 
 def row(learner, problem, **settings):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
-from .output import as_csv, as_json, number, print_table, talk, write
+from .._records import as_csv, as_json
+from .output import number, print_table, talk, write
 from .plan import TheoryOption
 from .predict import (
     CsvOption,

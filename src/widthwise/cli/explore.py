@@ -66,7 +66,7 @@ def explore(
 def _opened(folder: str | None) -> Any:
     if folder is None:
         return None
-    from ..experiments.store import StoreError, open_store
+    from ..sweeps.store import StoreError, open_store
 
     try:
         return open_store(folder)

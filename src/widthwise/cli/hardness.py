@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._records import as_csv, as_json
 from ..problem import Problem
-from .output import as_csv, as_json, number, print_table, talk, write
+from .output import number, print_table, talk, write
 from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
 from .problem_options import BadInput, choose, read_numbers, read_positive, takes_problem
 from .sweep_options import (
@@ -23,7 +24,7 @@ from .sweep_options import (
 )
 
 if TYPE_CHECKING:
-    from ..experiments.hardness import HardnessRow, HardnessStudy
+    from ..studies.hardness import HardnessRow, HardnessStudy
 
 __all__ = ["app"]
 
@@ -103,7 +104,7 @@ def hardness(
         raise BadInput(f"--bootstrap must be >= 10 (samples), got {n_bootstrap}")
     n_failed = 0
     if published:
-        from ..experiments.hardness_published import published_crossings
+        from ..studies.hardness_published import published_crossings
 
         crossings = published_crossings()
         talk("HMC times published beside arXiv:2505.24849; stand-ins with the published means and deviations")
@@ -115,7 +116,7 @@ def hardness(
         with where.store() as kept:
             report = where.run(str(study), study.tasks(), kept)
             crossings, n_failed = study.crossings(kept), report.n_failed
-    from ..experiments.hardness import analyse
+    from ..studies.hardness import analyse
 
     try:
         rows = analyse(crossings, n_bootstrap=n_bootstrap)
@@ -148,7 +149,7 @@ def _study(
     record_every: int,
     thresholds: str | None,
 ) -> HardnessStudy:
-    from ..experiments.hardness import HardnessStudy
+    from ..studies.hardness import HardnessStudy
 
     sizes = read_dimensions(d)
     if len(set(sizes)) < 3:

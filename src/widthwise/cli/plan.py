@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._records import as_csv, as_json
 from ..problem import Problem
-from .output import as_csv, as_json, number, print_table, write
+from .output import number, print_table, write
 from .predict import CsvOption, ErrorOption, JsonOption, check_error_option, check_format
 from .problem_options import BadInput, choose, read_positive, takes_problem
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from .._records import as_csv, as_json
 from ..problem import Problem
-from .output import as_csv, as_json, number, print_table, talk, write
+from .output import number, print_table, talk, write
 from .problem_options import (
     AlphaOption,
     BadInput,

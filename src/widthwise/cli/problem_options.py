@@ -204,7 +204,10 @@ def _from_options(
 
 def read_readouts(text: str, *, normalise: bool) -> readouts.Readouts:
     """The law that ``--readouts`` names."""
-    return _ask("--readouts", lambda text: readouts.resolve(text, normalise=normalise), text)
+    law: readouts.Readouts = _ask(
+        "--readouts", lambda text: readouts.resolve(text, normalise=normalise), text
+    )
+    return law
 
 
 def read_positive(option: str, text: str, meaning: str) -> float:

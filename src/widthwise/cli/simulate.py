@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._records import as_csv, as_json
 from ..problem import Problem
-from .output import as_csv, as_json, number, print_table, write
+from .output import number, print_table, write
 from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
 from .problem_options import AlphaOption, BadInput, choose, read_alphas, takes_problem
 from .sweep_options import (
@@ -24,9 +25,9 @@ from .sweep_options import (
 )
 
 if TYPE_CHECKING:
-    from ..experiments.comparison import Comparison
-    from ..experiments.store import Store
-    from ..experiments.sweep import Sweep
+    from ..sweeps.comparison import Comparison
+    from ..sweeps.store import Store
+    from ..sweeps.sweep import Sweep
 
 __all__ = ["app"]
 
@@ -94,9 +95,10 @@ def simulate(
 ) -> None:
     """Run learners over alpha and seeds, and put what they measure beside the theory.
 
-    Prints means over instances with their standard errors, the prediction, and the distance between the two
-    in units of the former. A sweep that is interrupted or killed goes on where it was when the same command
-    is given again with the same --store. Exit code 1 says that some task failed, 130 that Ctrl-C came.
+    Prints means over instances with their standard errors, the prediction, the distance between the two in
+    units of the former, and a verdict at the 1 % level (undecided: more seeds would tell). A sweep that is
+    interrupted or killed goes on where it was when the same command is given again with the same --store.
+    Exit code 1 says that some task failed, 130 that Ctrl-C came.
 
     Example: widthwise simulate --learner gamp_rie --d 60 --alpha 0.5:4:4 --seeds 4 --plot curve.png
 
@@ -138,14 +140,14 @@ def simulate(
 
 
 def _compared(plan: Sweep, store: Store, branch: str | None) -> list[Comparison]:
-    from ..experiments.comparison import compare
+    from ..sweeps.comparison import compare
 
     entries = store.entries()
     return compare([entries[task.key] for task in plan.tasks() if task.key in entries], branch=branch)
 
 
 def _from_file(ctx: typer.Context, name: str) -> Sweep:
-    from ..experiments.sweep_file import SweepFileError, read_sweep
+    from ..sweeps.sweep_file import SweepFileError, read_sweep
 
     own = ("sweep", "store", "cluster", "workers", "retry_failed", "dry_run", "branch", "json", "csv", "plot")
     for parameter in ctx.command.params:
@@ -163,7 +165,7 @@ def _from_file(ctx: typer.Context, name: str) -> Sweep:
 def _from_options(
     problem: Problem, learner: str, settings: dict[str, Any], d: str, alpha: str, seeds: int
 ) -> Sweep:
-    from ..experiments.sweep import LearnerSpec, Sweep
+    from ..sweeps.sweep import LearnerSpec, Sweep
 
     sizes = read_dimensions(d)
     alphas = [float(f"{a:.12g}") for a in read_alphas(alpha)]
@@ -196,7 +198,7 @@ def print_comparison(plan: Sweep, rows: list[Comparison]) -> None:
         *(["problem"] if several else []),
         *("learner", "d", "alpha", "quantity", "seeds", "measured", "standard_error"),
         *(["branch"] if len(branches) > 1 else []),
-        *("predicted", "distance_in errors"),
+        *("predicted", "distance_in errors", "verdict"),
     ]
     table = []
     for row in rows:
@@ -204,7 +206,7 @@ def print_comparison(plan: Sweep, rows: list[Comparison]) -> None:
         line = [row.learner, str(row.d), f"{row.alpha:.6g}", quantity, str(row.n_seeds)]
         line += [number(row.measured), number(row.standard_error)]
         line += [*([row.branch] if len(branches) > 1 else []), number(row.predicted)]
-        line.append("–" if row.distance != row.distance else f"{row.distance:+.1f}")
+        line += ["–" if row.distance != row.distance else f"{row.distance:+.1f}", row.verdict]
         table.append([*([row.problem] if several else []), *line])
     title = "several problems" if several else repr(plan.problems[0])
     if len(branches) == 1:

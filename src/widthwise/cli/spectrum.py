@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from .output import as_csv, as_json, number, print_table, write
+from .._records import as_csv, as_json
+from .output import number, print_table, write
 from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
 from .problem_options import (
     BadInput,

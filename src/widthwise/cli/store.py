@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .output import as_json, number, print_table, talk, write
+from .._records import as_json
+from .output import number, print_table, talk, write
 from .predict import JsonOption
 from .problem_options import BadInput
 from .sweep_options import explained
 
 if TYPE_CHECKING:
-    from ..experiments.store import Store
+    from ..sweeps.store import Store
 
 __all__ = ["app"]
 
@@ -80,7 +81,7 @@ def show(
         result = explained(lambda: store.read(key))
     except KeyError as error:
         raise BadInput(error.args[0]) from None
-    facts = {"status": result.status, "run_status": result.run_status, "error": result.error}
+    facts: dict[str, Any] = {"status": result.status, "run_status": result.run_status, "error": result.error}
     facts |= {"version": result.version, "timings": result.timings, "warnings": result.warnings}
     values = [{"name": name, "value": array.tolist()} for name, (_, array) in result.values.items()]
     write(as_json({"task": result.task.description, **facts}, values, key="result", name="values"))
@@ -152,7 +153,7 @@ def prune(
 
     Example: widthwise store prune runs --failed
     """
-    from ..experiments.sweep_file import SweepFileError, read_sweep
+    from ..sweeps.sweep_file import SweepFileError, read_sweep
 
     store = _open(folder)
     try:
@@ -164,7 +165,7 @@ def prune(
 
 
 def _open(folder: str) -> Store:
-    from ..experiments.store import StoreError, open_store
+    from ..sweeps.store import StoreError, open_store
 
     try:
         return open_store(folder)

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
@@ -14,9 +14,9 @@ from .output import talk
 from .problem_options import BadInput, read_numbers
 
 if TYPE_CHECKING:
-    from ..experiments.driver import Report
-    from ..experiments.store import Store
-    from ..experiments.task import Task
+    from ..sweeps.driver import Report
+    from ..sweeps.store import Store
+    from ..sweeps.task import Task
 
 __all__ = [
     "ClusterOption",
@@ -96,7 +96,7 @@ class Where:
     @contextmanager
     def store(self) -> Iterator[Store]:
         """The store in the folder, or one that lives as long as the command."""
-        from ..experiments.store import Store
+        from ..sweeps.store import Store
 
         if self.folder is not None:
             yield Store(self.folder)
@@ -106,8 +106,8 @@ class Where:
 
     def run(self, what: str, tasks: Sequence[Task], store: Store) -> Report:
         """Say what is going to be run, run it unless asked not to, and name what failed."""
-        from ..experiments.driver import run_tasks
-        from ..experiments.estimate import forecast
+        from ..sweeps.driver import run_tasks
+        from ..sweeps.estimate import forecast
 
         talk(what)
         if self.is_dry_run:
@@ -131,6 +131,9 @@ class Where:
         return report
 
 
+Answer = TypeVar("Answer")
+
+
 def check_seeds(seeds: int, *, least: int = 1) -> None:
     """A number of instances that makes sense."""
     if seeds < least:
@@ -145,9 +148,9 @@ def read_dimensions(text: str) -> list[int]:
     return [int(size) for size in sizes]
 
 
-def explained(action: Callable[[], Any], *, is_kept: bool = True) -> Any:
+def explained(action: Callable[[], Answer], *, is_kept: bool = True) -> Answer:
     """Run something on a store; what stops it is a sentence."""
-    from ..experiments.store import StoreError
+    from ..sweeps.store import StoreError
 
     try:
         return action()

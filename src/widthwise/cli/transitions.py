@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._records import as_csv, as_json
 from ..problem import Problem
-from .output import as_csv, as_json, number, print_table, talk, write
+from .output import number, print_table, talk, write
 from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
 from .problem_options import (
     BadInput,

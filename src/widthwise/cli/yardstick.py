@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._records import as_csv, as_json
 from ..problem import Problem
-from .output import as_csv, as_json, number, print_table, talk, write
+from .output import number, print_table, talk, write
 from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
 from .problem_options import AlphaOption, BadInput, read_alphas, takes_problem
 from .sweep_options import (
@@ -21,7 +22,7 @@ from .sweep_options import (
 )
 
 if TYPE_CHECKING:
-    from ..experiments.yardstick import Yardstick
+    from ..studies.yardstick import Yardstick
 
 __all__ = ["app"]
 
@@ -29,7 +30,7 @@ app = typer.Typer(add_completion=False)
 
 
 def _names_like(incomplete: str) -> list[str]:
-    from ..experiments.estimators import READY_MADE
+    from ..studies.estimators import READY_MADE
 
     return [name for name in READY_MADE if name.startswith(incomplete)]
 
@@ -95,7 +96,7 @@ def yardstick(
         raise BadInput("--cluster and --workers need --store: processes hand their results over through it")
     if leaderboard is not None and not leaderboard.endswith((".csv", ".json")):
         raise BadInput(f"--leaderboard takes a .csv or .json file; got {leaderboard!r}")
-    from ..experiments.yardstick import yardstick as measure
+    from ..studies.yardstick import yardstick as measure
 
     alphas = [float(f"{a:.12g}") for a in read_alphas(alpha)]
     names = estimator or ["ridge", "mlp", "gamp-rie"]
@@ -164,7 +165,7 @@ def _percent(value: float, scatter: float) -> str:
 
 
 def _enter(results: Yardstick, path: str) -> None:
-    from ..experiments.leaderboard import append, changes
+    from ..studies.leaderboard import append, changes
 
     try:
         n = append(path, results)

@@ -98,7 +98,7 @@ def _run(
 
     try:
         from .. import learners
-        from ..experiments.instance import sample_instance
+        from ..networks.instance import sample_instance
         from ..theory.solve import solve
 
         problem, errors = read_problem(fields)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from ..cli.output import as_csv, as_json, spec_text
+from .._records import as_csv, as_json, spec_text
 from ..problem import Problem
 from .tasks import SPAN, CurveResult
 

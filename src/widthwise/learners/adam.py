@@ -8,34 +8,61 @@ best test loss, as in the paper) or, with ``held_out``, by samples that it does 
 from __future__ import annotations
 
 import math
+import os
 
-from ..experiments.instance import Instance
-from .family import Start, iterative_learner
+import numpy as np
+
+from .._extras import explained
+from ..networks.instance import Instance
+from .iterative import Options, Start, learn
 from .loop import Chain
+from .progress import Progress
+from .run import Run
 
 __all__ = ["adam"]
 
 _SCHEDULES = ("constant", "cosine", "exponential")
 
 
-@iterative_learner(start="random", iterations=2000, is_sampler=False, uses_jax=True)
+@explained
 def adam(
     instance: Instance,
-    start: Start,
     *,
+    start: str | np.ndarray = "random",
+    iterations: int = 2000,
+    record_every: int | None = None,
+    n_chains: int = 1,
+    seed: int = 0,
+    progress: Progress = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    max_seconds: float | None = None,
     batch_size: int | None = None,
     learning_rate: float = 0.05,
     schedule: str = "constant",
     patience: int | None = None,
     learn_readouts: bool = False,
     held_out: float = 0.0,
-) -> Chain:
+) -> Run:
     """The best network that Adam passes through; an iteration is an update on one batch.
 
     Parameters
     ----------
     instance : Instance
         Of any problem: only the likelihood is used, the weights move freely.
+    start : "teacher", "random" or array
+        On the teacher (informed), on a draw from the prior, or on weights of shape (k, d) or (n_chains, k,
+        d).
+    iterations, record_every : int
+        Length of the run, and how often it is observed (a hundredth of the run unless given).
+    n_chains, seed : int
+        Independent chains on the same instance, and the seed of all their randomness.
+    progress : bool or callable
+        Whether to draw a progress bar (by default, when there is a terminal), or a function of (iterations,
+        numbers).
+    checkpoint : path
+        File to save to and to resume from.
+    max_seconds : float
+        Time limit.
     batch_size : int
         Samples an update, at most n; n/5 unless given, as in the paper. n itself is full-batch descent.
     learning_rate, schedule
@@ -48,6 +75,10 @@ def adam(
     held_out : float
         Share of the samples on which it does not train: the network kept is the likeliest for these. With 0
         it is the one of lowest exact error, which a practitioner would not know.
+
+    Returns
+    -------
+    Run
     """
     if not 0 <= held_out < 1:
         raise ValueError(f"held_out must be in [0, 1) (a share of the samples), got {held_out!r}")
@@ -64,15 +95,22 @@ def adam(
         raise ValueError(f"unknown schedule {schedule!r}; choose from {', '.join(_SCHEDULES)}")
     if patience is not None and not patience >= 1:
         raise ValueError(f"patience must be >= 1 (observations), got {patience!r}")
-    from .adam_chain import AdamChain
-
+    options = Options(start, iterations, record_every, n_chains, seed, progress, checkpoint, max_seconds)
     settings = {
         "batch_size": batch_size,
         "learning_rate": learning_rate,
         "schedule": schedule,
         "learn_readouts": learn_readouts,
         # A schedule is laid out over the whole run.
-        **({} if schedule == "constant" else {"iterations": start.iterations}),
+        **({} if schedule == "constant" else {"iterations": iterations}),
         **({"held_out": held_out} if held_out else {}),
     }
-    return AdamChain(instance, start, settings, patience, n_held)
+
+    def build(begin: Start) -> Chain:
+        from .adam_chain import AdamChain
+
+        return AdamChain(instance, begin, settings, patience, n_held)
+
+    return learn(
+        "adam", instance, options, build, is_sampler=False, uses_jax=True, learn_readouts=learn_readouts
+    )

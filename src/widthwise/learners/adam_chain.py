@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from ..experiments.instance import Instance
-from .family import Start
+from ..networks.instance import Instance
+from .iterative import Start
 from .jax_chain import JaxChain
 from .jax_model import BLOCK, Data, Model
 
@@ -42,7 +42,7 @@ class AdamChain(JaxChain):
         self._data = Data.of(instance, start.weights, block=math.ceil(settings["batch_size"] / n_drawn))
         n_blocks = len(self._data.labels)
 
-        def update(network, moments, key, data):
+        def update(network: Any, moments: Any, key: Any, data: Data) -> Any:
             blocks = jax.random.permutation(key, n_blocks)[:n_drawn]
             n_samples = jnp.sum(data.counts[blocks])
             value, gradient = model.likelihood_and_gradient(network, data, blocks)
@@ -50,14 +50,14 @@ class AdamChain(JaxChain):
             change, moments = optimiser.update(descent, moments, network)
             return optax.apply_updates(network, change), moments, loss - data.offsets[0]
 
-        def iteration(_, carried, data):
+        def iteration(_: Any, carried: Any, data: Data) -> Any:
             (networks, moments, key), total = carried
             key, now = jax.random.split(key)
             keys = jax.random.split(now, len(start.weights))
             networks, moments, loss = jax.vmap(update, in_axes=(0, 0, 0, None))(networks, moments, keys, data)
             return (networks, moments, key), total + loss
 
-        def block(carry, data, n_iterations):
+        def block(carry: Any, data: Data, n_iterations: int) -> Any:
             zero = jnp.zeros(len(start.weights), instance.dtype)
             carry, total = jax.lax.fori_loop(0, n_iterations, partial(iteration, data=data), (carry, zero))
             return carry, total / n_iterations
@@ -69,7 +69,8 @@ class AdamChain(JaxChain):
         self._carry = (networks, moments, jax.random.PRNGKey(start.seed))
 
     def network(self) -> tuple[Any, ...]:
-        return self._carry[0]
+        network: tuple[Any, ...] = self._carry[0]
+        return network
 
     def advance(self, n_iterations: int) -> dict[str, np.ndarray]:
         self._carry, loss = self._block(self._carry, self._data, n_iterations)

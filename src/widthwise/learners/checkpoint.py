@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..experiments.instance import Instance
+from ..networks.instance import Instance
 
 __all__ = ["Checkpoint", "OtherRun"]
 

@@ -24,9 +24,9 @@ import numpy as np
 
 from .._extras import explained
 from ..denoising import MatrixDenoiser
-from ..experiments.instance import Instance
-from ..experiments.observables import Groups, Observer
 from ..ingredients import channels
+from ..networks.instance import Instance
+from ..networks.observables import Groups, Observer
 from .empirical_shrinkage import EmpiricalShrinkage, KnownLaw, NoMatrix, Shrinkage
 from .gamp_rie_iteration import ChannelOutput, Design, GampRieState, GaussianOutput, Output, iterate
 from .run import Run
@@ -210,7 +210,7 @@ def _start(instance: Instance, start: Any, scale: float) -> str | np.ndarray:
         return scale * np.asarray(start, dtype=float)
     if start == "teacher":
         w = np.asarray(instance.weights, dtype=float)
-        return scale * (w.T * instance.readouts) @ w / math.sqrt(instance.k * instance.d)
+        return np.asarray(scale * (w.T * instance.readouts) @ w / math.sqrt(instance.k * instance.d))
     if start not in ("prior", "random", "spectral"):
         raise ValueError(f'start must be "prior", "spectral", "teacher" or a d × d array, got {start!r}')
     return "prior" if start == "random" else start

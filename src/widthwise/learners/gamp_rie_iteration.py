@@ -83,7 +83,7 @@ class Design:
     def outputs(self, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
         """bᵀx̃ + Tr[Q(x̃x̃ᵀ - I)] for every sample."""
         raw_matrix, raw_vector = self.to_raw(matrix, vector)
-        return self.blocks.forms(raw_matrix, raw_vector) - np.trace(matrix)
+        return np.asarray(self.blocks.forms(raw_matrix, raw_vector) - np.trace(matrix))
 
     def sums(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Σ w (x̃x̃ᵀ - I) and Σ w x̃."""

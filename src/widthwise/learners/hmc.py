@@ -10,33 +10,62 @@ their data no longer share the cache; from there on other processes serve better
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
-from ..experiments.instance import Instance
-from .family import Start, iterative_learner
+from .._extras import explained
+from ..networks.instance import Instance
+from .iterative import Options, Start, learn
 from .loop import Chain
+from .progress import Progress
+from .run import Run
 
 __all__ = ["hmc"]
 
 
-@iterative_learner(start="teacher", iterations=1000, uses_jax=True)
+@explained
 def hmc(
     instance: Instance,
-    start: Start,
     *,
+    start: str | np.ndarray = "teacher",
+    iterations: int = 1000,
+    record_every: int | None = None,
+    n_chains: int = 1,
+    seed: int = 0,
+    discard: float = 0.5,
+    progress: Progress = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    max_seconds: float | None = None,
     n_leapfrog: int = 10,
     step_size: float = 0.01,
     target_acceptance: float = 0.8,
     n_warmup: int | None = None,
     is_nuts: bool = False,
     learn_readouts: bool = False,
-) -> Chain:
+) -> Run:
     """Draws from the posterior of the weights of an instance.
 
     Parameters
     ----------
     instance : Instance
         With continuous weights; discrete ones are for :func:`~widthwise.learners.metropolis`.
+    start : "teacher", "random" or array
+        On the teacher (informed), on a draw from the prior, or on weights of shape (k, d) or (n_chains, k,
+        d).
+    iterations, record_every : int
+        Length of the run, and how often it is observed (a hundredth of the run unless given).
+    n_chains, seed : int
+        Independent chains on the same instance, and the seed of all their randomness.
+    discard : float
+        Fraction of the run that averages leave out.
+    progress : bool or callable
+        Whether to draw a progress bar (by default, when there is a terminal), or a function of (iterations,
+        numbers).
+    checkpoint : path
+        File to save to and to resume from.
+    max_seconds : float
+        Time limit.
     n_leapfrog, step_size, target_acceptance
         Leapfrog steps an iteration; step size to begin with; acceptance that its adaptation aims at.
     n_warmup : int
@@ -46,6 +75,11 @@ def hmc(
         Let the no-U-turn rule choose the number of leapfrog steps (a power of two, up to 2¹⁰).
     learn_readouts : bool
         Sample the readouts too, under P_v (continuous laws only).
+
+    Returns
+    -------
+    Run
+        Warns ``NotAtEquilibrium`` when two replicas contradict the overlap with the teacher.
     """
     _check_problem(instance, learn_readouts)
     for name, value in (("n_leapfrog", n_leapfrog), ("step_size", step_size)):
@@ -53,20 +87,24 @@ def hmc(
             raise ValueError(f"{name} must be > 0, got {value!r}")
     if not 0 < target_acceptance < 1:
         raise ValueError(f"target_acceptance must be between 0 and 1, got {target_acceptance!r}")
-    from .hmc_chain import HmcChain
-
-    return HmcChain(
-        instance,
-        start,
-        {
-            "n_leapfrog": n_leapfrog,
-            "step_size": step_size,
-            "target_acceptance": target_acceptance,
-            "n_warmup": start.iterations // 4 if n_warmup is None else n_warmup,
-            "is_nuts": is_nuts,
-            "learn_readouts": learn_readouts,
-        },
+    options = Options(
+        start, iterations, record_every, n_chains, seed, progress, checkpoint, max_seconds, discard
     )
+    settings = {
+        "n_leapfrog": n_leapfrog,
+        "step_size": step_size,
+        "target_acceptance": target_acceptance,
+        "n_warmup": iterations // 4 if n_warmup is None else n_warmup,
+        "is_nuts": is_nuts,
+        "learn_readouts": learn_readouts,
+    }
+
+    def build(begin: Start) -> Chain:
+        from .hmc_chain import HmcChain
+
+        return HmcChain(instance, begin, settings)
+
+    return learn("hmc", instance, options, build, uses_jax=True, learn_readouts=learn_readouts)
 
 
 def _check_problem(instance: Instance, learn_readouts: bool) -> None:

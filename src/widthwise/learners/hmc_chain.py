@@ -12,9 +12,9 @@ from blackjax.adaptation.step_size import dual_averaging_adaptation
 from blackjax.mcmc import hmc as fixed_length
 from blackjax.mcmc import nuts
 
-from ..experiments.instance import Instance
+from ..networks.instance import Instance
 from ..problem import Problem
-from .family import Start
+from .iterative import Start
 from .jax_chain import JaxChain
 from .jax_model import Data, Model
 
@@ -41,7 +41,8 @@ class HmcChain(JaxChain):
         self._carry = begin(position, self._data, settings["step_size"], settings["n_warmup"], key)
 
     def network(self) -> tuple[Any, ...]:
-        return self._model.network(self._carry[0].position)
+        network: tuple[Any, ...] = self._model.network(self._carry[0].position)
+        return network
 
     def advance(self, n_iterations: int) -> dict[str, np.ndarray]:
         carry, acceptance, step_size = self._block(self._carry, self._data, n_iterations)
@@ -73,13 +74,13 @@ def _compiled(
     length = {} if is_nuts else {"num_integration_steps": n_leapfrog}
     n_unknowns = k * (d + int(learn_readouts))
 
-    def one_step(key, state, step_size, data):
+    def one_step(key: Any, state: Any, step_size: Any, data: Data) -> Any:
         density = partial(model.log_posterior, data=data)
         return kernel(
             key, state, density, step_size, inverse_mass_matrix=jnp.ones(n_unknowns, dtype), **length
         )
 
-    def iteration(_, carried, data):
+    def iteration(_: Any, carried: Any, data: Data) -> Any:
         (states, adaptations, key, n_left), accepted, _ = carried
         key, now = jax.random.split(key)
         is_warm = n_left <= 0
@@ -93,13 +94,13 @@ def _compiled(
         )
         return (states, adaptations, key, n_left - 1), accepted + info.acceptance_rate, steps
 
-    def block(carry, data, n_iterations):
+    def block(carry: Any, data: Data, n_iterations: int) -> Any:
         zero = jnp.zeros(n_chains, dtype)
         step = partial(iteration, data=data)
         carry, accepted, steps = jax.lax.fori_loop(0, n_iterations, step, (carry, zero, zero))
         return carry, accepted / n_iterations, steps
 
-    def start(position, data, step_size, n_warmup, key):
+    def start(position: Any, data: Data, step_size: float, n_warmup: int, key: Any) -> Any:
         states = jax.vmap(lambda u: fixed_length.init(u, partial(model.log_posterior, data=data)))(position)
         adaptations = jax.vmap(adapt_init)(jnp.full(n_chains, step_size, dtype))
         # The average that is frozen after the warm-up begins at the step size given, for runs without a

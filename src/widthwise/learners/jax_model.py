@@ -24,12 +24,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import erf
 
-from ..experiments.instance import Instance, require_memory
 from ..ingredients import readouts as readout_laws
 from ..ingredients import weights as weight_laws
 from ..ingredients.activations import Activation
 from ..ingredients.array_functions import evaluate_in
 from ..ingredients.channels import Channel
+from ..networks.instance import Instance, require_memory
 from ..problem import Problem
 
 __all__ = ["BLOCK", "Data", "Model", "jax_activation", "jax_log_likelihood", "precision"]
@@ -131,13 +131,13 @@ class Model:
     ) -> tuple[jax.Array, Network]:
         """Log-likelihood of all samples (or some blocks of them), less the constant, and its gradient."""
 
-        def of_block(network, block):
+        def of_block(network: Network, block: jax.Array) -> jax.Array:
             readouts = network[1] if self.learn_readouts else data.readouts
             outputs = self.outputs(network[0], readouts, data.inputs[block]) + data.shift
             terms = self._log_likelihood_of(data.labels[block], outputs) - data.offsets[0]
             return jnp.sum(data.counts[block] * terms)
 
-        def add(total, block):
+        def add(total: Any, block: jax.Array) -> tuple[Any, None]:
             return jax.tree.map(jnp.add, total, jax.value_and_grad(of_block)(network, block)), None
 
         blocks = jnp.arange(len(data.labels)) if blocks is None else blocks
@@ -168,7 +168,7 @@ def jax_activation(activation: Activation) -> Callable[[jax.Array], jax.Array]:
     tree = getattr(activation._function, "tree", None)
     if tree is not None:
         return lambda x: evaluate_in(jnp, tree, x)
-    function: Any = activation._source
+    function: Callable[[jax.Array], jax.Array] = activation._source  # type: ignore[assignment]
     _check_derivative(
         function,
         f"activation {activation.name!r}",
@@ -181,7 +181,8 @@ def jax_log_likelihood(channel: Channel) -> Callable[[jax.Array, jax.Array], jax
     """ln P_out(y | λ) as a function of JAX arrays."""
 
     def log_likelihood(labels: jax.Array, outputs: jax.Array) -> jax.Array:
-        return channel.log_likelihood(labels, outputs, jnp)
+        found: jax.Array = channel.log_likelihood(labels, outputs, jnp)
+        return found
 
     _check_derivative(
         lambda x: log_likelihood(jnp.ones_like(x), x),
@@ -194,7 +195,8 @@ def jax_log_likelihood(channel: Channel) -> Callable[[jax.Array, jax.Array], jax
 def _check_derivative(function: Callable[[Any], Any], what: str, remedy: str) -> None:
     try:
         with jax.enable_x64(False):
-            jax.eval_shape(jax.grad(lambda x: jnp.sum(function(x))), jax.ShapeDtypeStruct((2,), jnp.float32))
+            shape: Any = jax.ShapeDtypeStruct
+            jax.eval_shape(jax.grad(lambda x: jnp.sum(function(x))), shape((2,), jnp.float32))
     except Exception as error:  # whatever a function of NumPy raises when it meets a traced array
         raise ValueError(
             f"{what} cannot be differentiated by JAX ({type(error).__name__}); {remedy}"
@@ -212,4 +214,4 @@ def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 def _from_uniform(values: np.ndarray) -> np.ndarray:
     from scipy.special import erfinv
 
-    return math.sqrt(2) * erfinv(np.clip(values / _SQRT3, -1 + 1e-7, 1 - 1e-7))
+    return np.asarray(math.sqrt(2) * erfinv(np.clip(values / _SQRT3, -1 + 1e-7, 1 - 1e-7)))

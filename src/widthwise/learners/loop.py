@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ..experiments.instance import Instance
-from ..experiments.observables import N_ORDERS, Observer
+from ..networks.instance import Instance
+from ..networks.observables import N_ORDERS, Observer
 from .checkpoint import Checkpoint
 from .progress import Progress, progress_bar
 from .run import Run
+
+if TYPE_CHECKING:
+    import xarray
 
 __all__ = ["Chain", "run_chain"]
 
@@ -206,7 +209,7 @@ class _Book:
             )
         return columns
 
-    def dataset(self):
+    def dataset(self) -> xarray.Dataset:
         import xarray
 
         extra = {"overlap_power": ("order",), "weight_overlap": ("readout",)}

@@ -22,14 +22,19 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..experiments.instance import Instance, require_memory
+from .._extras import explained
 from ..ingredients.weights import Discrete, Rademacher
-from .family import Start, iterative_learner
-from .loop import Chain
+from ..networks.instance import Instance, require_memory
+from .iterative import Options, Start, learn
+from .progress import Progress
+from .run import Run
+
+if TYPE_CHECKING:
+    from .numba_functions import LabelKernel
 
 __all__ = ["metropolis"]
 
@@ -41,14 +46,22 @@ _CACHE = 1_500_000  # bytes of rows at work together: about a core's own cache
 _MIN_WIDTH = 4  # rows of a strip of inputs; with fewer, changing the unit costs more than reading the inputs
 
 
-@iterative_learner(start="teacher", iterations=200)
+@explained
 def metropolis(
     instance: Instance,
-    start: Start,
     *,
+    start: str | np.ndarray = "teacher",
+    iterations: int = 200,
+    record_every: int | None = None,
+    n_chains: int = 1,
+    seed: int = 0,
+    discard: float = 0.5,
+    progress: Progress = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    max_seconds: float | None = None,
     scan: str = "random",
     temperatures: tuple[float, ...] = (1.0,),
-) -> Chain:
+) -> Run:
     """Draws from the posterior of discrete weights; an iteration is a sweep of kd single-flip steps.
 
     Chains share the cores.
@@ -57,18 +70,43 @@ def metropolis(
     ----------
     instance : Instance
         With discrete weights (any atoms); others are possible but slow: see :func:`~widthwise.learners.hmc`.
+    start : "teacher", "random" or array
+        On the teacher (informed), on a draw from the prior, or on weights of shape (k, d) or (n_chains, k,
+        d).
+    iterations, record_every : int
+        Length of the run, and how often it is observed (a hundredth of the run unless given).
+    n_chains, seed : int
+        Independent chains on the same instance, and the seed of all their randomness.
+    discard : float
+        Fraction of the run that averages leave out.
+    progress : bool or callable
+        Whether to draw a progress bar (by default, when there is a terminal), or a function of (iterations,
+        numbers).
+    checkpoint : path
+        File to save to and to resume from.
+    max_seconds : float
+        Time limit.
     scan : "random" or "sequential"
         Weights drawn with repetition (units in random order), or one after the other.
     temperatures : increasing, beginning with 1
         More than one asks for parallel tempering: the likelihood to the power 1/temperature, neighbours
         exchanged after each sweep. Only the draws at temperature 1 are observed.
+
+    Returns
+    -------
+    Run
+        Warns ``NotAtEquilibrium`` when two replicas contradict the overlap with the teacher.
     """
     if scan not in ("random", "sequential"):
         raise ValueError(f"scan must be 'random' or 'sequential', got {scan!r}")
     ladder = np.asarray(temperatures, dtype=float)
     if ladder.ndim != 1 or ladder.size == 0 or ladder[0] != 1 or not np.all(np.diff(ladder) > 0):
         raise ValueError(f"temperatures must increase from 1, got {tuple(temperatures)!r}")
-    return MetropolisChain(instance, start, {"scan": scan, "temperatures": ladder.tolist()})
+    options = Options(
+        start, iterations, record_every, n_chains, seed, progress, checkpoint, max_seconds, discard
+    )
+    settings = {"scan": scan, "temperatures": ladder.tolist()}
+    return learn("metropolis", instance, options, lambda begin: MetropolisChain(instance, begin, settings))
 
 
 class MetropolisChain:
@@ -169,7 +207,16 @@ class MetropolisChain:
 class _Replica:
     """One set of weights with its pre-activations and outputs, kept up to date step by step."""
 
-    def __init__(self, instance, inputs, weights, kernel, sweep, rng, scan) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        inputs: np.ndarray,
+        weights: np.ndarray,
+        kernel: LabelKernel,
+        sweep: Callable[..., Any],
+        rng: np.random.Generator,
+        scan: str,
+    ) -> None:
         self.instance, self.inputs = instance, inputs
         self.kernel, self.sweep, self.rng, self.scan = kernel, sweep, rng, scan
         self.atoms, self.log_prior = _atoms(instance.problem.weights)
@@ -248,7 +295,7 @@ class _Replica:
         width = _CACHE // (self.hidden.itemsize * self.instance.n) - 2  # beside a unit's row and the outputs
         strip = j // (width if width >= _MIN_WIDTH else d)
         order = (strip * k + i).astype(np.min_scalar_type(k * d))  # short keys are sorted in linear time
-        return (units[i] * d + columns[j])[np.argsort(order, kind="stable")]
+        return np.asarray((units[i] * d + columns[j])[np.argsort(order, kind="stable")])
 
 
 def aligned_rows(n_rows: int, n: int, dtype: Any) -> np.ndarray:
@@ -270,7 +317,7 @@ def _atoms(law: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _nearest_atom(atoms: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    index = np.argmin(np.abs(weights[..., None] - atoms), axis=-1)
+    index: np.ndarray = np.argmin(np.abs(weights[..., None] - atoms), axis=-1)
     if not np.allclose(atoms[index], weights, rtol=0, atol=1e-6):
         raise ValueError(f"start must be made of atoms of the law of the weights, {atoms.tolist()}")
     return index

@@ -23,14 +23,21 @@ from ..ingredients.functions import Node
 
 __all__ = ["LabelKernel", "label_kernel", "numba_activation"]
 
+Compiled = Callable[..., Any]
+
 _OPTIONS: dict[str, Any] = {"fastmath": True, "nogil": True, "forceinline": True, "error_model": "numpy"}
 _REACH, _STEPS = 12, 1024
 _N_LABEL_STEPS = 1 << 16
 _MOST_ENTRIES, _LEAST_STEPS = 1 << 26, 1 << 10  # of a table with a row for each label: 256 MB
 
 
+def _fast(function: Compiled) -> Compiled:
+    compiled: Compiled = numba.njit(**_OPTIONS)(function)
+    return compiled
+
+
 @lru_cache(maxsize=32)
-def numba_activation(activation: Activation, dtype: str = "float32") -> Callable:
+def numba_activation(activation: Activation, dtype: str = "float32") -> Compiled:
     """σ as a compiled function of one number."""
     real = np.dtype(dtype).type
     tree = getattr(activation._function, "tree", None)
@@ -50,8 +57,8 @@ class LabelKernel:
     tells the labels apart in the second case.
     """
 
-    term: Callable
-    factor: Callable
+    term: Compiled
+    factor: Compiled
     codes: np.ndarray
     shift: np.ndarray | float
     parameters: np.ndarray
@@ -94,44 +101,50 @@ def label_kernel(
     return LabelKernel(term, _table_factor, codes, shift, parameters, rows.astype(dtype))
 
 
-@numba.njit(**_OPTIONS)
-def _gaussian_term(code, others, own, step, parameters, table):
+@_fast
+def _gaussian_term(
+    code: Any, others: float, own: float, step: float, parameters: np.ndarray, table: np.ndarray
+) -> Any:
     return own * (others + np.float32(0.5) * step * own)
 
 
-@numba.njit(**_OPTIONS)
-def _gaussian_factor(step, parameters):
+@_fast
+def _gaussian_factor(step: float, parameters: np.ndarray) -> Any:
     return -parameters[0] * step
 
 
-@numba.njit(**_OPTIONS)
-def _table_term(code, others, own, step, parameters, table):
+@_fast
+def _table_term(
+    code: Any, others: float, own: float, step: float, parameters: np.ndarray, table: np.ndarray
+) -> Any:
     return _looked_up(table[code], others + step * own, parameters)
 
 
-@numba.njit(**_OPTIONS)
-def _nonlinear_term(label, others, own, step, parameters, table):
+@_fast
+def _nonlinear_term(
+    label: float, others: float, own: float, step: float, parameters: np.ndarray, table: np.ndarray
+) -> Any:
     miss = label - _looked_up(table[0], others + step * own, parameters)
     return np.float32(0.5) * (np.float32(1) - parameters[2] * miss * miss)  # 0 on average
 
 
-@numba.njit(**_OPTIONS)
-def _table_factor(step, parameters):
+@_fast
+def _table_factor(step: float, parameters: np.ndarray) -> Any:
     return 1.0
 
 
-@numba.njit(**_OPTIONS)
-def _looked_up(row, x, parameters):
+@_fast
+def _looked_up(row: np.ndarray, x: float, parameters: np.ndarray) -> Any:
     position = (x - parameters[0]) * parameters[1]
     i = min(max(int(position), 0), row.size - 2)
     return row[i] + (position - i) * (row[i + 1] - row[i])
 
 
-def _table(values: np.ndarray, low: float, per_unit: float, real: Any) -> Callable:
+def _table(values: np.ndarray, low: float, per_unit: float, real: Any) -> Compiled:
     table, base, scale, last = values.astype(real), real(low), real(per_unit), np.int32(values.size - 2)
 
-    @numba.njit(**_OPTIONS)
-    def function(x):
+    @_fast
+    def function(x: Any) -> Any:
         position = (x - base) * scale
         i = min(max(np.int32(position), np.int32(0)), last)
         j = np.uint32(i)  # a signed index would be checked for counting from the end
@@ -150,11 +163,11 @@ def _is_compiled(node: Node) -> bool:
     return node.kind in ("x", "number", "he", *_BINARY, *_UNARY)
 
 
-def _compile(node: Node, real: Any, done: dict[Node, Callable]) -> Callable:
+def _compile(node: Node, real: Any, done: dict[Node, Compiled]) -> Compiled:
     """The compiled function of a node, each distinct node once."""
     if node not in done:
         if node.kind == "x":
-            done[node] = numba.njit(**_OPTIONS)(lambda x: x)
+            done[node] = _fast(lambda x: x)
         elif node.kind == "number":
             done[node] = _constant(real(node.value))
         else:
@@ -170,17 +183,17 @@ def _compile(node: Node, real: Any, done: dict[Node, Callable]) -> Callable:
     return done[node]
 
 
-def _constant(value: Any) -> Callable:
-    return numba.njit(**_OPTIONS)(lambda x: value)
+def _constant(value: Any) -> Compiled:
+    return _fast(lambda x: value)
 
 
-def _hermite(f: Callable, degree: int, real: Any) -> Callable:
+def _hermite(f: Compiled, degree: int, real: Any) -> Compiled:
     """Horner in u² (times u for odd degrees): short dependency chains, no recurrence in the loop."""
     powers = np.polynomial.hermite_e.herme2poly([0.0] * degree + [1.0])[::-1][::2]
     first, rest, is_odd = real(powers[0]), tuple(real(c) for c in powers[1:]), degree % 2 == 1
 
-    @numba.njit(**_OPTIONS)
-    def function(x):
+    @_fast
+    def function(x: Any) -> Any:
         u = f(x)
         square = u * u
         total = first
@@ -191,9 +204,9 @@ def _hermite(f: Callable, degree: int, real: Any) -> Callable:
     return function
 
 
-def _power(f: Callable, exponent: int) -> Callable:
-    @numba.njit(**_OPTIONS)
-    def function(x):
+def _power(f: Compiled, exponent: int) -> Compiled:
+    @_fast
+    def function(x: Any) -> Any:
         u = f(x)
         result = u
         for _ in range(exponent - 1):
@@ -203,22 +216,22 @@ def _power(f: Callable, exponent: int) -> Callable:
     return function
 
 
-def _tanh(f: Callable, real: Any) -> Callable:
+def _tanh(f: Compiled, real: Any) -> Compiled:
     """tanh as x P(x²)/Q(x²) with one division, vectorised.
 
     Minimax on |x| < 8.4 with four powers each, found by reweighted least squares: 1e-8 from tanh, 3e-7 with
     the rounding of single precision.
     """
     if real is np.float64:
-        return numba.njit(**_OPTIONS)(lambda x: np.tanh(f(x)))
+        return _fast(lambda x: np.tanh(f(x)))
     one, top = real(1), real(8.4)  # tanh(8.4) = 1 - 1e-7
     p0, p1, p2, p3, p4 = (
         real(c) for c in (0.999999951, 0.134126886, 3.53356424e-3, 2.12518695e-5, 1.42880429e-8)
     )
     q1, q2, q3, q4 = (real(c) for c in (0.467460022, 2.60204718e-2, 3.34846411e-4, 8.1489632e-7))
 
-    @numba.njit(**_OPTIONS)
-    def function(x):
+    @_fast
+    def function(x: Any) -> Any:
         u = min(max(f(x), -top), top)
         s = u * u
         numerator = p0 + s * (p1 + s * (p2 + s * (p3 + s * p4)))
@@ -227,36 +240,36 @@ def _tanh(f: Callable, real: Any) -> Callable:
     return function
 
 
-def _sigmoid(f: Callable, real: Any) -> Callable:
+def _sigmoid(f: Compiled, real: Any) -> Compiled:
     half = real(0.5)
-    scaled = numba.njit(**_OPTIONS)(lambda x: half * f(x))
+    scaled = _fast(lambda x: half * f(x))
     inner = _tanh(scaled, real)
-    return numba.njit(**_OPTIONS)(lambda x: half + half * inner(x))
+    return _fast(lambda x: half + half * inner(x))
 
 
-def _clipped(f: Callable, real: Any) -> Callable:
+def _clipped(f: Compiled, real: Any) -> Compiled:
     one = real(1)
-    return numba.njit(**_OPTIONS)(lambda x: min(max(f(x), -one), one))
+    return _fast(lambda x: min(max(f(x), -one), one))
 
 
-def _relu(f: Callable, real: Any) -> Callable:
+def _relu(f: Compiled, real: Any) -> Compiled:
     zero = real(0)
-    return numba.njit(**_OPTIONS)(lambda x: max(f(x), zero))
+    return _fast(lambda x: max(f(x), zero))
 
 
-_BINARY: dict[str, Callable[[Callable, Callable], Callable]] = {
-    "+": lambda f, g: numba.njit(**_OPTIONS)(lambda x: f(x) + g(x)),
-    "-": lambda f, g: numba.njit(**_OPTIONS)(lambda x: f(x) - g(x)),
-    "*": lambda f, g: numba.njit(**_OPTIONS)(lambda x: f(x) * g(x)),
-    "/": lambda f, g: numba.njit(**_OPTIONS)(lambda x: f(x) / g(x)),
-    "max": lambda f, g: numba.njit(**_OPTIONS)(lambda x: max(f(x), g(x))),
-    "min": lambda f, g: numba.njit(**_OPTIONS)(lambda x: min(f(x), g(x))),
+_BINARY: dict[str, Callable[[Compiled, Compiled], Compiled]] = {
+    "+": lambda f, g: _fast(lambda x: f(x) + g(x)),
+    "-": lambda f, g: _fast(lambda x: f(x) - g(x)),
+    "*": lambda f, g: _fast(lambda x: f(x) * g(x)),
+    "/": lambda f, g: _fast(lambda x: f(x) / g(x)),
+    "max": lambda f, g: _fast(lambda x: max(f(x), g(x))),
+    "min": lambda f, g: _fast(lambda x: min(f(x), g(x))),
 }
 
-_UNARY: dict[str, Callable[[Callable, Any], Callable]] = {
+_UNARY: dict[str, Callable[[Compiled, Any], Compiled]] = {
     "relu": _relu,
-    "abs": lambda f, real: numba.njit(**_OPTIONS)(lambda x: abs(f(x))),
-    "sqrt": lambda f, real: numba.njit(**_OPTIONS)(lambda x: np.sqrt(f(x))),
+    "abs": lambda f, real: _fast(lambda x: abs(f(x))),
+    "sqrt": lambda f, real: _fast(lambda x: np.sqrt(f(x))),
     "tanh": _tanh,
     "sigmoid": _sigmoid,
     "hardtanh": _clipped,

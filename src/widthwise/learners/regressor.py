@@ -35,7 +35,7 @@ __all__ = ["GampRieRegressor"]
 _DEGENERATE = {np.dtype(np.float32): 1e-6, np.dtype(np.float64): 1e-10}
 
 
-class GampRieRegressor(RegressorMixin, BaseEstimator):
+class GampRieRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Linear and quadratic regression with optimal spectral shrinkage of the quadratic part.
 
     Parameters

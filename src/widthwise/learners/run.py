@@ -15,8 +15,8 @@ import numpy as np
 
 from .._extras import explained
 from .._shown import Plotted
-from ..experiments.instance import Instance
-from ..experiments.observables import Observer, fresh_error
+from ..networks.instance import Instance
+from ..networks.observables import Observer, fresh_error
 
 if TYPE_CHECKING:
     import xarray
@@ -97,7 +97,8 @@ class Run(Plotted):
             return 0.0
         import arviz
 
-        return float(values.std(ddof=1) / np.sqrt(max(1.0, float(arviz.ess(values)))))
+        ess: Any = arviz.ess
+        return float(values.std(ddof=1) / np.sqrt(max(1.0, float(ess(values)))))
 
     @property
     def excess_error(self) -> float:
@@ -194,7 +195,7 @@ class Run(Plotted):
         shifted = np.concatenate([np.zeros((total.shape[0], window)), total[:, :-window]], axis=1)[
             :, : total.shape[1]
         ]
-        return (total - shifted) / np.minimum(np.arange(1, total.shape[1] + 1), window)
+        return np.asarray((total - shifted) / np.minimum(np.arange(1, total.shape[1] + 1), window))
 
     @explained
     def to_inference_data(self) -> Any:
@@ -205,7 +206,8 @@ class Run(Plotted):
         observables = self.settled.drop_vars(statistics)
         data = arviz.InferenceData(posterior=observables)
         if statistics:
-            data.add_groups(sample_stats=self.settled[statistics])
+            add: Any = data.add_groups
+        add(sample_stats=self.settled[statistics])
         return data
 
     def summary(self) -> dict[str, Any]:

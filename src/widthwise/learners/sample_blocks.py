@@ -22,7 +22,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.linalg.blas import dsyrk, dtrmm, ssyrk, strmm
 
 __all__ = ["SampleBlocks", "is_dask"]
 
@@ -63,16 +62,16 @@ class SampleBlocks:
     @cached_property
     def covariance(self) -> np.ndarray:
         """Σ (x - centre)(x - centre)ᵀ/n, float64."""
-        return self._over_samples(_gram) / self.n_samples
+        return np.asarray(self._over_samples(_gram) / self.n_samples)
 
     def forms(self, matrix: np.ndarray, vector: np.ndarray) -> np.ndarray:
         """xᵀ Q x + bᵀ x for every sample, float64."""
         triangle = np.triu(matrix) + np.triu(matrix, 1)
-        return self._over_samples(_forms, triangle, vector)
+        return np.asarray(self._over_samples(_forms, triangle, vector))
 
     def weighted_sum(self, weights: np.ndarray) -> np.ndarray:
         """Σ w x."""
-        return self._over_samples(_weighted_vector, per_sample=(weights,))
+        return np.asarray(self._over_samples(_weighted_vector, per_sample=(weights,)))
 
     def weighted_sums(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Σ w x xᵀ and Σ w x."""
@@ -81,25 +80,27 @@ class SampleBlocks:
         gram, vector = self._over_samples(_weighted, per_sample=(root, weights))
         return gram - shift * self.n_samples * self.covariance, vector
 
-    def _over_samples(self, function: Callable, *shared: Any, per_sample: tuple[np.ndarray, ...] = ()) -> Any:
+    def _over_samples(
+        self, function: Callable[..., Any], *shared: Any, per_sample: tuple[np.ndarray, ...] = ()
+    ) -> Any:
         """The function of all samples: whole for an array, over the chunks of a Dask array."""
         if not self.is_dask:
             return function(self.inputs, self.centre, *shared, *per_sample)
-        import dask
+        from dask.delayed import delayed
 
         inputs = self.inputs.rechunk({1: -1}) if len(self.inputs.chunks[1]) > 1 else self.inputs
         stops = np.cumsum(inputs.chunks[0])
         parts = [slice(stop - size, stop) for stop, size in zip(stops, inputs.chunks[0], strict=True)]
-        work = dask.delayed(function)
+        work = delayed(function)
         tasks = [
             work(chunk, self.centre, *shared, *(w[part] for w in per_sample))
             for chunk, part in zip(inputs.to_delayed().ravel(), parts, strict=True)
         ]
         if function is _forms:
-            return np.concatenate(dask.compute(*tasks))
+            return delayed(np.concatenate)(tasks).compute()
         # A tree of sums: what travels to the caller is one d × d matrix.
         while len(tasks) > 1:
-            tasks = [dask.delayed(_add)(tasks[i : i + 8]) for i in range(0, len(tasks), 8)]
+            tasks = [delayed(_add)(tasks[i : i + 8]) for i in range(0, len(tasks), 8)]
         return tasks[0].compute()
 
 
@@ -140,7 +141,7 @@ class _Blocks:
 
     def scaled(self, x: np.ndarray, factor: np.ndarray | float) -> np.ndarray:
         """The block times a factor (for each sample or each feature), in the second room."""
-        return np.multiply(x, factor, out=self._room(1, len(x)))
+        return np.asarray(np.multiply(x, factor, out=self._room(1, len(x))))
 
     def _room(self, which: int, n_rows: int) -> np.ndarray:
         flat = self._rooms[which, : n_rows * self.d]
@@ -151,7 +152,7 @@ class _GramSum:
     """Σ zzᵀ in double precision, from sums in that of the blocks over at most ``_MAX_ROWS`` samples."""
 
     def __init__(self, blocks: _Blocks) -> None:
-        self._update = ssyrk if blocks.dtype == np.float32 else dsyrk
+        self._update = _blas("syrk", blocks.dtype)
         self._sum = np.zeros((blocks.d, blocks.d))
         self._part = np.zeros((blocks.d, blocks.d), dtype=blocks.dtype, order="F")
         self._n_rows = 0
@@ -175,7 +176,7 @@ class _GramSum:
 
 
 def _total(inputs: np.ndarray, centre: None) -> np.ndarray:
-    return sum(x.sum(axis=0, dtype=float) for _, x in _Blocks(inputs, centre))
+    return np.asarray(sum(x.sum(axis=0, dtype=float) for _, x in _Blocks(inputs, centre)))
 
 
 def _gram(inputs: np.ndarray, centre: np.ndarray | None) -> np.ndarray:
@@ -191,7 +192,7 @@ def _forms(
 ) -> np.ndarray:
     blocks = _Blocks(inputs, centre)
     a, b = np.asfortranarray(triangle, dtype=blocks.dtype), vector.astype(blocks.dtype)
-    multiply = strmm if blocks.dtype == np.float32 else dtrmm
+    multiply = _blas("trmm", blocks.dtype)
     result = np.empty(blocks.n)
     diagonal = np.diag(a) if not np.triu(a, 1).any() else None
     for part, x in blocks:
@@ -209,7 +210,7 @@ def _forms(
 
 
 def _weighted_vector(inputs: np.ndarray, centre: np.ndarray | None, weights: np.ndarray) -> np.ndarray:
-    return sum(weights[part].astype(x.dtype) @ x for part, x in _Blocks(inputs, centre))
+    return np.asarray(sum(weights[part].astype(x.dtype) @ x for part, x in _Blocks(inputs, centre)))
 
 
 def _weighted(
@@ -221,3 +222,10 @@ def _weighted(
         vector += weights[part].astype(x.dtype) @ x
         gram.add(blocks.scaled(x, root[part].astype(x.dtype)[:, None]))
     return gram.total(), vector
+
+
+def _blas(name: str, dtype: np.dtype[Any]) -> Any:
+    """A function of BLAS in single or double precision."""
+    from scipy.linalg import blas  # imported here: it takes as long as all of this package
+
+    return getattr(blas, ("s" if dtype == np.float32 else "d") + name)

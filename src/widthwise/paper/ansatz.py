@@ -18,7 +18,7 @@ from .table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.task import Task
+    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -68,7 +68,7 @@ def draw(tables: Tables) -> Figure:
     return figure
 
 
-def _draw_errors(ax, tables: Tables, series: str, title: str) -> None:
+def _draw_errors(ax: Any, tables: Tables, series: str, title: str) -> None:
     for line, name in NAMES.items():
         rows = tables.theory.where(series=series, line=line)
         style.curve(ax, rows, line, COLORS[line], label=name, **SOLID)
@@ -79,7 +79,7 @@ def _draw_errors(ax, tables: Tables, series: str, title: str) -> None:
     ax.set_ylabel(style.LABELS["excess_error"])
 
 
-def _draw_free_entropies(ax, tables: Tables) -> None:
+def _draw_free_entropies(ax: Any, tables: Tables) -> None:
     """Free entropies above that of the universal branch, where the curves can be told apart."""
     base = tables.theory.where(series=FOUR, line="universal")
     ax.axhline(0, color=COLORS["universal"], lw=1.4)
@@ -102,7 +102,7 @@ def _draw_free_entropies(ax, tables: Tables) -> None:
     ax.set_title("four-point: free entropy")
 
 
-def _draw_overlaps(ax, tables: Tables, line: str, series: str = FOUR) -> None:
+def _draw_overlaps(ax: Any, tables: Tables, line: str, series: str = FOUR) -> None:
     values = np.array(PROBLEMS[series].readouts.values)  # type: ignore[attr-defined]
     sizes = sorted({abs(v) for v in values}, reverse=True)
     tones = {sizes[0]: "#0B3C5D", sizes[-1]: "#3D8FC7"} if series == FOUR else {sizes[0]: "#0B3C5D"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..problem import Problem
 from . import style
@@ -15,7 +15,7 @@ from .table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.task import Task
+    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -83,7 +83,7 @@ def draw(tables: Tables) -> Figure:
     return figure
 
 
-def _draw_rivals(ax, branch: Table, color) -> None:
+def _draw_rivals(ax: Any, branch: Table, color: Any) -> None:
     """What is not the equilibrium: the universal branch dashed, metastable specialised parts dotted."""
     for (line, state), rows in stretches(branch).groups("branch", "stretch"):
         if state.startswith("equilibrium") or (line == "specialised" and state.startswith("unstable")):

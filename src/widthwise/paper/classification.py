@@ -18,7 +18,7 @@ from .table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.task import Task
+    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 

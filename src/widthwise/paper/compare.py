@@ -1,18 +1,19 @@
-"""Measured against predicted: means over instances, standard errors, and deviations in units of them.
+"""Measured against predicted: means over instances, standard errors, and the verdict on each.
 
-The prediction is for d → ∞. Its corrections are of relative order 1/d, so that a small d differs by several
-standard errors when these are small: the verdict names both measures, significance and size. Only GAMP-RIE
-has a prediction at finite d, from which its deviations are then taken. ``replica_excess_error`` is the
-formula of two replicas, which holds out of equilibrium too.
+Only GAMP-RIE has a prediction at finite d, from which its deviations are then taken. ``replica_excess_error``
+is the formula of two replicas, which holds out of equilibrium too.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..networks.comparison import Mean, interval, mean_of, pooled, scale_of, verdict
 from ..problem import Problem
 from ..theory.overlap_profile import overlap_profile
 from ..theory.solution import Solution
@@ -21,33 +22,38 @@ from .item import Item, Tables
 from .lines import predictions
 from .table import Table
 
-__all__ = ["CLOSE", "SIGNIFICANT", "compare", "means", "verdict"]
+__all__ = ["compare", "judged", "means"]
 
-SIGNIFICANT = 3.0
-"""Deviations up to this many standard errors are called agreement."""
-CLOSE = 0.1
-"""Larger ones are called close up to this fraction of the prediction (or this much of an overlap)."""
+_BLOCKS = 4  # of a run, from which the error of a single instance comes
 
-FLOOR = 0.01
-"""Errors below this fraction of the error without data are compared as if they were that large."""
 
-_LEARNT = ("weight_overlap", "matrix_overlap_centred")
+@dataclass(frozen=True)
+class _Point:
+    """A mean and what it is the mean of (nothing, for those that others published)."""
+
+    row: dict[str, Any]
+    values: np.ndarray
+    mean: Mean
 
 
 def compare(item: Item, tables: Tables) -> Table:
     """One row for each mean over instances, ours and the authors'."""
+    points = [point for quantity in item.quantities for point in _points(tables.measured, quantity)]
+    for row in tables.published:
+        mean = Mean(row["measured"], row["standard_error"], row["n_instances"], row["n_instances"] - 1)
+        points.append(_Point(dict(row), np.array([]), mean))
+    groups: dict[tuple[Any, ...], list[_Point]] = {}
+    for point in points:
+        key = tuple(point.row.get(name) for name in ("series", "learner", "start", "source", "quantity", "d"))
+        groups.setdefault(key, []).append(point)
     rows = Table()
-    for quantity in item.quantities:
-        rows += means(tables.measured, quantity)
-    rows += tables.published
-    judged = Table()
-    for (series, learner, start), group in rows.groups("series", "learner", "start"):
+    for (series, learner, start, *_), group in groups.items():
         if series not in item.problems:
             continue
-        problem, line = item.problems[series], item.line_of(series, learner, start)
-        found = predictions(problem, [row["alpha"] for row in group], line)
-        judged += [_judged(problem, row, line, found[row["alpha"]]) for row in group]
-    return judged
+        line = item.line_of(series, learner, start)
+        solutions = predictions(item.problems[series], [point.row["alpha"] for point in group], line)
+        rows += _compared(item.problems[series], group, line, solutions)
+    return rows
 
 
 def means(measured: Table, quantity: str) -> Table:
@@ -55,34 +61,65 @@ def means(measured: Table, quantity: str) -> Table:
 
     It comes from the scatter over instances; of a single one, from the fluctuations along its run.
     """
-    rows = Table()
+    return Table(point.row for point in _points(measured, quantity))
+
+
+def judged(mean: Mean, predicted: float, scale: float) -> dict[str, Any]:
+    """The columns that a comparison has beyond mean and prediction."""
+    difference = mean.value - predicted
+    return {
+        "difference": difference,
+        "deviation_in_standard_errors": mean.deviation(predicted),
+        "relative_deviation": difference / scale if scale else math.nan,
+        "interval": interval(mean),
+        "verdict": verdict(mean, predicted, scale),
+    }
+
+
+def _points(measured: Table, quantity: str) -> Iterator[_Point]:
     done = Table(row for row in measured if row.get("status") != "failed")
     for key, group in done.groups("series", "learner", "start", "d", "alpha"):
-        for value, readout in _entries(group, quantity):
-            value = value[np.isfinite(value)]
-            if value.size == 0:
+        for values, readout in _entries(group, quantity):
+            mean = mean_of(values)
+            if mean.n == 0:
                 continue
-            if value.size > 1:
-                error = float(value.std(ddof=1) / math.sqrt(value.size))
-            else:
-                error = group[0].get("chain_error", math.nan) if "excess_error" in quantity else math.nan
+            if mean.n == 1 and "excess_error" in quantity:
+                mean = Mean(mean.value, group[0].get("chain_error", math.nan), 1, _BLOCKS - 1)
             row: dict[str, Any] = dict(zip(("series", "learner", "start", "d", "alpha"), key, strict=True))
             row |= {"source": "ours", "quantity": quantity}
             row |= {} if readout is None else {"readout": readout}
-            rows.append(
-                row | {"measured": float(value.mean()), "standard_error": error, "n_instances": value.size}
-            )
-    return rows
+            row |= {"measured": mean.value, "standard_error": mean.standard_error, "n_instances": mean.n}
+            yield _Point(row, values, mean)
 
 
-def verdict(deviation: float, difference: float, scale: float) -> str:
-    """Agreement in words, of a deviation in standard errors and of a difference against its scale."""
-    if math.isfinite(deviation) and abs(deviation) <= SIGNIFICANT:
-        return "agrees"
-    return "close" if abs(difference) <= CLOSE * scale else "differs"
+def _compared(
+    problem: Problem, group: list[_Point], line: str, solutions: dict[float, Solution]
+) -> Iterator[dict[str, Any]]:
+    """The points of one learner at one d beside their predictions; they share their scatter if they can."""
+    rows, best = [], []
+    for point in group:
+        predicted = _predicted(problem, point.row, solutions[point.row["alpha"]])
+        row = point.row | {"line": line, "predicted": predicted}
+        if row["learner"] == "gamp_rie" and row["quantity"] == "excess_error":
+            # the course of GAMP-RIE is known at finite d, up to smaller terms
+            predicted = float(state_evolution(problem, row["alpha"], d=row["d"]).excess_error[-1])
+            row["predicted_at_d"] = predicted
+        rows.append(row)
+        best.append(predicted)
+    scales = [scale_of(problem, row["quantity"], value) for row, value in zip(rows, best, strict=True)]
+    shared = pooled([point.values for point in group], scales)
+    for point, row, one, predicted, scale in zip(group, rows, shared, best, scales, strict=True):
+        mean = one if one.degrees > 0 else point.mean
+        row |= judged(mean, predicted, scale)
+        row["deviation_in_standard_errors"] = point.mean.deviation(predicted)
+        if row["quantity"] not in ("weight_overlap", "matrix_overlap_centred"):
+            row["relative_deviation"] = row["difference"] / abs(predicted) if predicted else math.nan
+        if row["learner"] == "adam":  # no theory tells where it stops: it is drawn beside the others
+            row["verdict"] = "not predicted"
+        yield row
 
 
-def _entries(group: Table, quantity: str):
+def _entries(group: Table, quantity: str) -> Iterator[tuple[np.ndarray, float | None]]:
     """Values over instances: one set for a scalar, one for each readout for an overlap.
 
     Overlaps are divided by what the teacher has with itself, which is 1 for large d.
@@ -100,36 +137,6 @@ def _entries(group: Table, quantity: str):
     readouts = np.atleast_1d(group[0]["readout_values"])
     for i, readout in enumerate(readouts):
         yield np.array([a[i] for a in arrays], dtype=float), float(readout)
-
-
-def _judged(problem: Problem, row: Any, line: str, solution: Solution) -> dict[str, Any]:
-    predicted = best = _predicted(problem, row, solution)
-    judged: dict[str, Any] = dict(row) | {"line": line, "predicted": predicted}
-    if row["learner"] == "gamp_rie" and row["quantity"] == "excess_error":
-        # the course of GAMP-RIE is known at finite d, up to smaller terms
-        best = float(state_evolution(problem, row["alpha"], d=row["d"]).excess_error[-1])
-        judged["predicted_at_d"] = best
-    difference = row["measured"] - best
-    error = row["standard_error"]
-    deviation = difference / error if error > 0 else math.nan
-    is_overlap = row["quantity"] in _LEARNT
-    size = 1.0 if is_overlap else abs(best)
-    # Where all but nothing is left of the error, a fraction of it says nothing.
-    floor = 0.0 if is_overlap else FLOOR * _error_without_data(problem)
-    return judged | {
-        "difference": difference,
-        "deviation_in_standard_errors": deviation,
-        "relative_deviation": difference / size if size else math.nan,
-        # no theory tells where Adam stops: it is drawn beside the others, not judged
-        "verdict": "not predicted"
-        if row["learner"] == "adam"
-        else verdict(deviation, difference, max(size, floor)),
-    }
-
-
-def _error_without_data(problem: Problem) -> float:
-    """Excess error as α → 0: ½μ₂² + g(1)."""
-    return 0.5 * problem.hermite[2] ** 2 + float(problem.activation.tail_kernel(1.0))
 
 
 def _predicted(problem: Problem, row: Any, solution: Solution) -> float:

@@ -18,8 +18,8 @@ def announce(
     n_workers: int | None = None,
 ) -> str:
     """One line to print before anything is run; the time comes from a measurement on this machine."""
-    from ..experiments import LocalProcesses, Store
-    from ..experiments.estimate import estimate
+    from ..sweeps import LocalProcesses, Store
+    from ..sweeps.estimate import estimate
 
     tasks = list(dict.fromkeys(task for item in items for _, task in tasks_of(item, scale)))
     entries = Store(store).entries() if os.path.isdir(store) else {}

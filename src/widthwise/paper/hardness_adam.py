@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..networks.comparison import mean_of
 from ..problem import Problem
 from ..theory import solve
 from . import style
@@ -16,7 +17,7 @@ from .hardness_runs import (
     fit_rows,
     times_of,
 )
-from .item import Item, Tables
+from .item import Item, Printed, Tables
 from .lines import parameters
 from .scales import Settings
 from .table import Table
@@ -24,7 +25,7 @@ from .table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.task import Task
+    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -59,7 +60,7 @@ def theory(settings: Settings) -> Table:
 
 
 def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from ..experiments.hardness import HardnessStudy
+    from ..studies.hardness import HardnessStudy
 
     studies = {
         law: HardnessStudy(
@@ -116,16 +117,18 @@ def draw(tables: Tables) -> Figure:
     return figure
 
 
-def _draw_linear(ax, crossings: Sequence[Any]) -> None:
+def _draw_linear(ax: Any, crossings: Sequence[Any]) -> None:
     import numpy as np
 
-    from ..experiments.survival import Times, fit_times
+    from ..studies.survival import Times, fit_times
 
     sizes = sorted({one.d for one in crossings})
     for d in sizes:
         times = [one.time for one in crossings if one.d == d]
-        error = np.std(times, ddof=1) / len(times) ** 0.5 if len(times) > 1 else 0
-        ax.errorbar(d, np.mean(times), error, color="0.2", marker="o", ms=4, elinewidth=0.8)
+        mean = mean_of(times)
+        ax.errorbar(
+            d, mean.value, np.nan_to_num(mean.standard_error), color="0.2", marker="o", ms=4, elinewidth=0.8
+        )
     x = np.linspace(sizes[0], sizes[-1], 100)
     for law, color in (("exponential", "#D55E00"), ("power", "#0072B2")):
         try:
@@ -139,7 +142,7 @@ def _draw_linear(ax, crossings: Sequence[Any]) -> None:
         ax.legend(frameon=False)
 
 
-def as_table(tables: Tables):
+def as_table(tables: Tables) -> Printed:
     header = ["readouts", "ε*", "law", "runs", "never crossed", "χ² (ours)", "χ² (paper)", "exponent", "95 %"]
     rows = []
     for row in tables.comparison:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from .hardness_runs import (
     fit_rows,
     times_of,
 )
-from .item import Item, Tables
+from .item import Item, Printed, Tables
 from .lines import parameters
 from .printed import printed_row
 from .scales import Settings
@@ -29,7 +29,7 @@ from .table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.task import Task
+    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -55,7 +55,7 @@ def theory(settings: Settings) -> Table:
 
 
 def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from ..experiments.hardness import HardnessStudy
+    from ..studies.hardness import HardnessStudy
 
     studies = {
         law: HardnessStudy(
@@ -75,7 +75,7 @@ def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
 
 def published_chi_squares() -> Table:
     """The paper's Table 3 from the authors' published times, by the same formula."""
-    from ..experiments.hardness_published import PRINTED_CHI_SQUARE, published_chi_square
+    from ..studies.hardness_published import PRINTED_CHI_SQUARE, published_chi_square
 
     found = published_chi_square()
     rows = Table()
@@ -119,9 +119,9 @@ def draw(tables: Tables) -> Figure:
     return figure
 
 
-def _draw_published(ax, law: str) -> None:
+def _draw_published(ax: Any, law: str) -> None:
     """The authors' means, without instances that never crossed, where our axis ends or a little beyond."""
-    from ..experiments.hardness_published import read_published
+    from ..studies.hardness_published import read_published
 
     points = [p for p in read_published() if p.readouts == law]
     for level, color in zip(sorted({p.threshold for p in points}), COLORS, strict=True):
@@ -132,7 +132,7 @@ def _draw_published(ax, law: str) -> None:
         ax.errorbar(x, y, error, color=pale, marker=".", ms=4, lw=0.6, elinewidth=0.6, zorder=1)
 
 
-def _draw_runs(ax, tables: Tables, law: str) -> None:
+def _draw_runs(ax: Any, tables: Tables, law: str) -> None:
     draw_trajectories(ax, tables.traces.where(series=law), "matrix_overlap_centred")
     theory = tables.theory.where(series=law)
     lines = {
@@ -147,7 +147,7 @@ def _draw_runs(ax, tables: Tables, law: str) -> None:
     ax.legend(frameon=False, loc="lower right", handlelength=1.2)
 
 
-def as_table(tables: Tables):
+def as_table(tables: Tables) -> Printed:
     header = [
         "readouts",
         "q₂*",

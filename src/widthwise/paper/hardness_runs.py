@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..networks.comparison import mean_of
 from ..problem import Problem
 from . import style
 from .scales import Settings
 from .table import Table
 
 if TYPE_CHECKING:
-    from ..experiments.hardness import Crossing, HardnessStudy
-    from ..experiments.result import Result
-    from ..experiments.task import Task
+    from ..studies.hardness import Crossing, HardnessStudy
+    from ..sweeps.result import Result
+    from ..sweeps.task import Task
 
 __all__ = [
     "COLORS",
@@ -48,7 +49,7 @@ def chosen_tasks(studies: Mapping[str, HardnessStudy], settings: Settings) -> li
 
 def times_of(result: Result, thresholds: Sequence[float], *, is_above: bool) -> dict[str, Any]:
     """Columns ``time_1`` ... of a run: iterations until each threshold was crossed, NaN if never."""
-    from ..experiments.hardness import crossing_time
+    from ..studies.hardness import crossing_time
 
     if result.status == "failed":
         return {}
@@ -74,7 +75,7 @@ def _noise(problem: Problem) -> float:
 
 def crossings_of(measured: Table, thresholds: Mapping[str, Sequence[float]]) -> list[Crossing]:
     """Times by run, with the batch size that is fastest at each d; those that never crossed are censored."""
-    from ..experiments.hardness import Crossing, with_best_batch
+    from ..studies.hardness import Crossing, with_best_batch
 
     found: list[Crossing] = []
     for (series,), group in measured.groups("series"):
@@ -92,7 +93,7 @@ def crossings_of(measured: Table, thresholds: Mapping[str, Sequence[float]]) -> 
 
 def fit_rows(crossings: Sequence[Crossing], n_bootstrap: int = 200) -> Table:
     """Both laws for each threshold that enough runs crossed."""
-    from ..experiments.hardness import analyse
+    from ..studies.hardness import analyse
 
     rows = Table()
     for key in dict.fromkeys((one.readouts, one.threshold) for one in crossings):
@@ -104,7 +105,7 @@ def fit_rows(crossings: Sequence[Crossing], n_bootstrap: int = 200) -> Table:
     return rows
 
 
-def draw_times(axes, crossings: Sequence[Crossing], fits: Table, names: Mapping[str, str]) -> None:
+def draw_times(axes: Any, crossings: Sequence[Crossing], fits: Table, names: Mapping[str, str]) -> None:
     """Times in a semilog panel and, if there is room, a log-log one; a row of axes for each readout law.
 
     Open markers: some runs never crossed, and count with their length.
@@ -129,7 +130,7 @@ def draw_times(axes, crossings: Sequence[Crossing], fits: Table, names: Mapping[
         row[0].legend(frameon=False, handlelength=1.2, title="threshold", title_fontsize=6.8)
 
 
-def _label_times(ax) -> None:
+def _label_times(ax: Any) -> None:
     """Times at 1, 2 and 5 of every decade, as plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -138,20 +139,20 @@ def _label_times(ax) -> None:
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _draw_level(ax, chosen: Sequence[Crossing], color: Any, marker: str) -> None:
+def _draw_level(ax: Any, chosen: Sequence[Crossing], color: Any, marker: str) -> None:
     label = f"{chosen[0].threshold:.3f}"
     for d in sorted({one.d for one in chosen}):
         group = [one for one in chosen if one.d == d]
         times = np.array([one.time for one in group])
         face = "white" if any(one.is_censored for one in group) else color
-        error = times.std(ddof=1) / math.sqrt(times.size) if times.size > 1 else 0.0
+        error = mean_of(times).standard_error if times.size > 1 else 0.0
         shown = {"color": color, "marker": marker, "ms": 4, "mfc": face, "ls": "none", "elinewidth": 0.8}
         ax.errorbar(d, times.mean(), error, label=label, **shown)
         label = "_nolegend_"
 
 
-def _draw_fit(ax, fits: Table, sizes: Sequence[int], color: Any) -> None:
-    from ..experiments.survival import law_value
+def _draw_fit(ax: Any, fits: Table, sizes: Sequence[int], color: Any) -> None:
+    from ..studies.survival import law_value
 
     if not fits:
         return
@@ -160,7 +161,7 @@ def _draw_fit(ax, fits: Table, sizes: Sequence[int], color: Any) -> None:
     ax.plot(d, law_value(row["law"], row["a"], row["b"], d), color=color, lw=1.1, ls=(0, (4, 1.6)))
 
 
-def draw_trajectories(ax, traces: Table, quantity: str) -> None:
+def draw_trajectories(ax: Any, traces: Table, quantity: str) -> None:
     """Mean over instances of an observable along runs, one standard deviation shaded, a colour a d."""
     from matplotlib import colormaps
 

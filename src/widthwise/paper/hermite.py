@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..problem import Problem
 from . import style
-from .item import Item, Tables
+from .item import Item, Printed, Tables
 from .printed import printed_row
 from .scales import Settings
 from .table import Table
@@ -41,7 +41,7 @@ def theory(settings: Settings) -> Table:
     return rows
 
 
-def as_table(tables: Tables):
+def as_table(tables: Tables) -> Printed:
     header = ["σ(z)", "μ₀", "μ₁", "μ₂", "μ₃", "μ₄", "E σ(z)²"]
     rows = []
     for name, title in NAMES.items():

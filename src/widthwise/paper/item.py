@@ -17,10 +17,13 @@ from .table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.result import Result
-    from ..experiments.task import Task
+    from ..sweeps.result import Result
+    from ..sweeps.task import Task
 
-__all__ = ["Item", "Tables"]
+__all__ = ["Item", "Printed", "Tables"]
+
+Printed = tuple[Sequence[str], Sequence[Sequence[Any]]]
+"""Header and rows of a printed table."""
 
 
 @dataclass
@@ -65,7 +68,7 @@ class Item:
     """A comparison of its own, where the common one does not fit."""
     remarks: Callable[[Tables], list[str]] = lambda tables: []
     """Sentences for the report, about agreement and its limits."""
-    table: Callable[[Tables], tuple[Sequence[str], Sequence[Sequence[Any]]]] | None = None
+    table: Callable[[Tables], Printed] | None = None
     """Header and rows of a printed table, for items that are one."""
 
 

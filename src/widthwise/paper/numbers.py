@@ -8,7 +8,7 @@ from ..problem import Problem
 from ..theory import onset, solve
 from . import style
 from .hermite import theory as hermite_rows
-from .item import Item, Tables
+from .item import Item, Printed, Tables
 from .printed import printed_row, unit_of
 from .scales import Settings, settings_of
 from .table import Table
@@ -94,7 +94,7 @@ def _case(activation: str, law: str) -> str:
     return f"{activation}, {law}"
 
 
-def as_table(tables: Tables):
+def as_table(tables: Tables) -> Printed:
     header = ["where", "quantity", "case", "printed", "ours", "verdict", "reason"]
     rows = []
     for row in tables.theory:

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..networks.comparison import Mean, mean_of
 from ..problem import Problem
 from ..theory import solve
 from ..theory.overlap_profile import overlap_profile
 from . import style
+from .compare import judged
 from .item import Item, Tables
 from .lines import parameters
 from .published import dynamics
@@ -20,7 +22,7 @@ from .table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.task import Task
+    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -77,8 +79,6 @@ def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
 
 def compared(tables: Tables) -> Table:
     """Means over the second half of each run, and over the last thousand iterations of the authors'."""
-    from .compare import verdict
-
     rows = Table()
     for (series, d, alpha), group in tables.measured.groups("series", "d", "alpha"):
         for order in ORDERS:
@@ -89,33 +89,27 @@ def compared(tables: Tables) -> Table:
                     if "overlap_power" in row
                 ]
             )
-            error = values.std(ddof=1) / values.size**0.5 if values.size > 1 else np.nan
-            rows.append(_row("ours", series, d, alpha, order, values.mean(), error, values.size))
+            rows.append(_row("ours", series, d, alpha, order, mean_of(values)))
     for entry in dynamics():
         for order in ORDERS:
             mean, std = (entry[name][f"q{order}"] for name in ("last1000_mean", "last1000_std"))
             # successive iterations are not independent: no standard error can be given
             rows.append(
-                _row("authors", "authors", 200, entry["alpha"], order, mean, np.nan, 1)
+                _row("authors", "authors", 200, entry["alpha"], order, Mean(mean, np.nan, 1, 0))
                 | {"deviation_along_run": std}
             )
-    judged = Table()
+    found = Table()
     for row in rows:
         predicted = tables.theory.where(
             series=row["series"], alpha=row["alpha"], quantity=row["quantity"]
         ).column("predicted")[0]
-        difference = row["measured"] - predicted
-        error = row["standard_error"]
-        deviation = difference / error if error > 0 else np.nan
-        judged.append(
-            dict(row)
-            | {"predicted": predicted, "difference": difference, "deviation_in_standard_errors": deviation}
-            | {"relative_deviation": difference, "verdict": verdict(deviation, difference, 1.0)}
-        )
-    return judged
+        n = row["n_instances"]
+        mean = Mean(row["measured"], row["standard_error"], n, n - 1)
+        found.append(dict(row) | {"predicted": predicted} | judged(mean, predicted, 1.0))
+    return found
 
 
-def _row(source, series, d, alpha, order, mean, error, n) -> dict[str, Any]:
+def _row(source: str, series: str, d: int, alpha: float, order: int, mean: Mean) -> dict[str, Any]:
     return {
         "series": series,
         "learner": "hmc",
@@ -124,9 +118,9 @@ def _row(source, series, d, alpha, order, mean, error, n) -> dict[str, Any]:
         "alpha": alpha,
         "source": source,
         "quantity": f"Q{order}",
-        "measured": float(mean),
-        "standard_error": float(error),
-        "n_instances": n,
+        "measured": mean.value,
+        "standard_error": mean.standard_error,
+        "n_instances": mean.n,
         "line": "equilibrium",
     }
 
@@ -147,7 +141,7 @@ def draw(tables: Tables) -> Figure:
     return figure
 
 
-def _draw_case(ax, tables: Tables, series: str) -> None:
+def _draw_case(ax: Any, tables: Tables, series: str) -> None:
     theory = tables.theory.where(series=series)
     runs = tables.traces.where(series=series)
     inset = ax.inset_axes((0.6, 0.73, 0.38, 0.22))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -87,7 +87,7 @@ def draw(tables: Tables) -> Figure:
     return figure
 
 
-def _draw_lines(ax, transitions: Table) -> None:
+def _draw_lines(ax: Any, transitions: Table) -> None:
     styles = {"continuous": "-", "first-order": (0, (4, 1.6))}
     step = np.diff(np.unique(transitions.column("gamma"))).min()
     for (size, kind), rows in transitions.groups("readout", "kind"):

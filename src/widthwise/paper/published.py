@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ..networks.comparison import Mean
 from .table import Table
 
 __all__ = ["dynamics", "measurements", "source"]
@@ -18,12 +19,15 @@ __all__ = ["dynamics", "measurements", "source"]
 
 @cache
 def _data() -> dict[str, Any]:
-    return json.loads((files(__package__) / "data" / "measurements.json").read_text(encoding="utf-8"))
+    text = (files(__package__) / "data" / "measurements.json").read_text(encoding="utf-8")
+    data: dict[str, Any] = json.loads(text)
+    return data
 
 
 def source() -> dict[str, str]:
     """Where the numbers come from and what they mean."""
-    return _data()["source"]
+    source: dict[str, str] = _data()["source"]
+    return source
 
 
 def measurements(item: str) -> Table:
@@ -36,7 +40,6 @@ def measurements(item: str) -> Table:
         counts = counts if isinstance(counts, list) else [counts] * len(entry["alpha"])
         shared = {name: entry[name] for name in ("series", "learner", "start", "d")}
         for alpha, mean, std, n in zip(entry["alpha"], entry["mean"], entry["std"], counts, strict=True):
-            # their deviations divide by n, not by n - 1
             rows.append(
                 shared
                 | {
@@ -44,7 +47,7 @@ def measurements(item: str) -> Table:
                     "alpha": alpha,
                     "quantity": entry["quantity"],
                     "measured": mean,
-                    "standard_error": std / max(n - 1, 1) ** 0.5,
+                    "standard_error": Mean.from_std(mean, std, n).standard_error,
                     "deviation_over_instances": std,
                     "n_instances": n,
                 }
@@ -54,4 +57,5 @@ def measurements(item: str) -> Table:
 
 def dynamics() -> list[dict[str, Any]]:
     """Overlaps along two HMC runs at d = 200 (see ``source()['dynamics']`` for the case)."""
-    return _data()["dynamics"]
+    runs: list[dict[str, Any]] = _data()["dynamics"]
+    return runs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from .table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..experiments.task import Task
+    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -71,7 +71,7 @@ def draw(tables: Tables) -> Figure:
     return figure
 
 
-def _draw_profile(ax, tables: Tables) -> None:
+def _draw_profile(ax: Any, tables: Tables) -> None:
     theory = tables.theory.where(series=PROFILE)
     measured = tables.comparison.where(series=PROFILE, quantity="weight_overlap")
     for alpha, color in zip(sorted(set(theory.column("alpha"))), COLORS, strict=False):
@@ -90,7 +90,7 @@ def _draw_profile(ax, tables: Tables) -> None:
     ax.legend(frameon=False, handlelength=1.2, columnspacing=1.0, **above)
 
 
-def _draw_steps(ax, tables: Tables) -> None:
+def _draw_steps(ax: Any, tables: Tables) -> None:
     theory = tables.theory.where(series=STEPS, line="equilibrium")
     branches = Table(row for row in tables.theory.where(series=STEPS) if "state" in row)
     measured = tables.comparison.where(series=STEPS, quantity="weight_overlap")

@@ -33,7 +33,8 @@ def find(name: str) -> Item:
         near = difflib.get_close_matches(name, NAMES, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"unknown item {name!r}; {hint}choose from all, {', '.join(NAMES)}")
-    return import_module(f".{name.replace('-', '_')}", __package__).ITEM
+    item: Item = import_module(f".{name.replace('-', '_')}", __package__).ITEM
+    return item
 
 
 def choose(names: list[str]) -> list[Item]:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from .._version import __version__
+from ..networks.comparison import CLOSE, LEVEL, NARROW
 from . import published
-from .compare import CLOSE, SIGNIFICANT
 from .registry import NAMES, find
 from .reproduce import Outcome, load
 from .table import Table
@@ -92,11 +92,13 @@ def _head(outcomes: Sequence[tuple[str, Outcome | None]]) -> str:
             "Every figure and table of [arXiv:2505.24849](https://arxiv.org/abs/2505.24849), computed "
             f"again by `widthwise reproduce all` (version {__version__}) and compared with the theory. The "
             "predictions are for d → ∞; corrections are of relative order 1/d, a few percent here.",
-            f"A measurement *agrees* if it lies within {SIGNIFICANT:g} standard errors of the prediction; "
-            f"it is *close* if it lies further but within {CLOSE:.0%} of it (of 1, for overlaps), the size "
-            "of what a small d does; otherwise it *differs*, and the remarks say why we think so. Standard "
-            "errors are over instances; with few instances they are themselves uncertain. GAMP-RIE has a "
-            "prediction at finite d (column *at this d*), and its deviations are taken from that one.",
+            f"A measurement *agrees* if its {1 - LEVEL:.0%} confidence interval (Student's t, with the "
+            "scatter of all α that share it) holds the prediction and reaches no further than "
+            f"{NARROW:.0%} of it to each side (of 1, for overlaps); it is *undecided* if the interval is "
+            "wider. If the interval does not hold the prediction, it is *close* within "
+            f"{CLOSE:.0%}, the size of what a small d does; otherwise it *differs*, and the remarks say why "
+            "we think so. Standard errors are over instances. GAMP-RIE has a prediction at finite d (column "
+            "*at this d*), and its deviations are taken from that one.",
             f"Pale points are the authors' own measurements ({source['paper']}), published at "
             f"<{source['repository']}> and re-tabulated.",
             _table(["item", "place", "scale", "runs", "ours", "authors'"], rows),
@@ -180,7 +182,7 @@ def _comparison(rows: Table) -> str:
 def _counts(rows: Table, who: str | None) -> str:
     chosen = rows if who is None else rows.where(source=who)
     found = [row["verdict"] for row in chosen if "verdict" in row]
-    order = ("agrees", "last digit", "close", "differs", "not predicted")
+    order = ("agrees", "last digit", "undecided", "close", "differs", "not predicted")
     return ", ".join(f"{found.count(name)} {name}" for name in order if name in found)
 
 

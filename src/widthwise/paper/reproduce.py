@@ -31,7 +31,7 @@ from .scales import Settings, settings_of
 from .table import Table
 
 if TYPE_CHECKING:
-    from ..experiments.task import Task
+    from ..sweeps.task import Task
 
 __all__ = ["Outcome", "load", "reproduce", "tasks_of"]
 
@@ -86,7 +86,7 @@ def reproduce(
     store : folder
         Where the results of runs are kept; what is there already is not run again.
     cluster, n_workers, progress, retry_failed
-        As for :func:`~widthwise.experiments.run_tasks`.
+        As for :func:`~widthwise.sweeps.run_tasks`.
     """
     settings = settings_of(item.name, scale)
     folder = Path(out) / item.name
@@ -96,7 +96,7 @@ def reproduce(
     tables.theory = item.theory(settings)
     outcome = Outcome(item, tables, folder, seconds={"theory": time.perf_counter() - start})
     if item.tasks is not None:
-        from ..experiments import Store, run_tasks
+        from ..sweeps import Store, run_tasks
         from .runs import row_of, trace_rows
 
         wanted = item.tasks(settings)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..experiments.result import Result
-from ..experiments.task import Task
+from ..networks.comparison import mean_of
 from ..problem import Problem
+from ..sweeps.result import Result
+from ..sweeps.task import Task
 from .lines import parameters
 from .scales import Settings
 from .table import Table
@@ -98,4 +99,4 @@ def _chain_error(result: Result) -> float:
     if values.shape[1] < 8:
         return math.nan
     blocks = np.array([block.mean() for block in np.array_split(values.mean(axis=0), 4)])
-    return float(blocks.std(ddof=1) / 2)
+    return mean_of(blocks).standard_error

@@ -96,7 +96,9 @@ def style() -> Iterator[None]:
         yield
 
 
-def figure(n_rows: int = 1, n_columns: int = 1, width: float = COLUMN, height: float = 2.6, **options: Any):
+def figure(
+    n_rows: int = 1, n_columns: int = 1, width: float = COLUMN, height: float = 2.6, **options: Any
+) -> tuple[Figure, Any]:
     """A figure and its axes (an array), laid out without overlaps and independent of pyplot."""
     from matplotlib.figure import Figure
 

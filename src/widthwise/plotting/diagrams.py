@@ -222,7 +222,7 @@ def _beside(own: np.ndarray, others: np.ndarray) -> np.ndarray:
     near = np.zeros_like(own)
     near[1:] |= own[:-1]
     near[:-1] |= own[1:]
-    return near & others
+    return np.asarray(near & others)
 
 
 def _name_line(ax: Axes, x: np.ndarray, alpha: np.ndarray, readout: np.ndarray) -> None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..experiments.comparison import Comparison, prediction
-from ..experiments.hardness import Crossing, HardnessRow
-from ..experiments.survival import law_value
+from ..networks.comparison import prediction
 from ..problem import Problem
+from ..studies.hardness import Crossing, HardnessRow
+from ..studies.survival import law_value
+from ..sweeps.comparison import Comparison
 from .style import COLUMN, FONT, PALETTE, new_axes
 
 if TYPE_CHECKING:
@@ -143,8 +144,8 @@ def _draw(
 
 
 def _named(problems: Sequence[Problem], label: str) -> Problem:
-    from ..experiments.store_tables import problem_labels
-    from ..experiments.task import canonical
+    from ..sweeps.store_tables import problem_labels
+    from ..sweeps.task import canonical
 
     names = problem_labels([{"problem": problem.to_dict()} for problem in problems])
     return next(p for p in problems if names[canonical(p.to_dict())] == label)

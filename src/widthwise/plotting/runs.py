@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..experiments.equivalent_data import theory_errors
-from ..experiments.yardstick import Yardstick
 from ..learners.run import Run
+from ..studies.equivalent_data import theory_errors
+from ..studies.yardstick import Yardstick
 from .style import COLUMN, FONT, PALETTE, new_axes, tidy
 
 if TYPE_CHECKING:

@@ -201,6 +201,8 @@ def set_shift(channel: Channel) -> None:
 
 def special(xp: Any) -> Any:
     """The special functions that go with ``xp``; imported late, for both take long to load."""
-    from importlib import import_module
-
-    return import_module("scipy.special" if xp is np else f"{xp.__name__.split('.')[0]}.scipy.special")
+    if xp is np:
+        import scipy.special as functions
+    else:
+        import jax.scipy.special as functions
+    return functions

@@ -1,0 +1,228 @@
+r"""What is measured on a network with weights W and readouts v, against its teacher W⁰, v⁰.
+
+The output covariance of two networks over fresh inputs is exact (no test set): with Ω = WᵃWᵇᵀ/d,
+
+.. math:: K^{ab} = \frac1k \sum_{ij} v^a_i v^b_j\, E[\sigma(h_i)\sigma(h_j)], \qquad
+          Q^{ab}_\ell = \frac1k \sum_{ij} v^a_i v^b_j\, \Omega_{ij}^\ell,
+
+where (h_i, h_j) is Gaussian with variances Ωᵃᵃ_ii, Ωᵇᵇ_jj and covariance Ω_ij. One network errs by
+
+.. math:: E(\lambda - \lambda^0)^2 = K^{11} - 2K^{01} + K^{00}   \quad\text{(``gibbs_excess_error``)};
+
+the mean of the posterior by half of that at equilibrium (``excess_error``) and by K⁰⁰ - 2K⁰¹ + K¹² for two
+replicas at any time (eq. C.11 of arXiv:2505.24849, which does not use the Nishimori identities). The centred
+overlap of S = WᵀD_vW/√k is measured as 1 - ‖S - S⁰‖²/(2d²).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..ingredients.activations import Activation
+from ..ingredients.scaled_kernel import scaled_kernel
+from .instance import Instance
+
+__all__ = [
+    "N_ORDERS",
+    "Groups",
+    "Observer",
+    "fresh_error",
+    "match_units",
+    "output_covariance",
+    "overlap_powers",
+]
+
+N_ORDERS = 6  # Q_1 ... Q_6 are reported
+_N_BINS = 10  # for continuous readouts: enough to see the shape, with several units in each at d = 100
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Units whose overlaps are averaged together: equal readouts, or neighbouring ones in equal numbers."""
+
+    values: np.ndarray
+    """Readout value of each group (the mean over its units)."""
+    label: np.ndarray
+    """Group of each unit."""
+
+    @classmethod
+    def of(cls, readouts: np.ndarray, n_bins: int = _N_BINS) -> Groups:
+        """Groups by value; bins if there are more values than ``n_bins``."""
+        values, label = np.unique(readouts, return_inverse=True)
+        if values.size > n_bins:
+            rank = np.argsort(np.argsort(readouts, kind="stable"), kind="stable")
+            label = rank * n_bins // readouts.size
+        return cls(np.bincount(label, weights=readouts) / np.bincount(label), label)
+
+    def mean(self, values: np.ndarray) -> np.ndarray:
+        """Mean over the units of each group."""
+        return np.bincount(self.label, weights=values) / np.bincount(self.label)
+
+
+class Observer:
+    """Measures networks against the teacher of one instance; holds what depends on the teacher only.
+
+    Parameters
+    ----------
+    instance : Instance
+    is_matched : bool
+        Pair student and teacher units by assignment before averaging W·W⁰ (for random starts). Pairing picks
+        the best of many: where nothing is learnt it still finds an overlap of about √(2 ln k / d).
+    n_bins : int
+        Bins for readouts with more values than that.
+    """
+
+    def __init__(self, instance: Instance, *, is_matched: bool = False, n_bins: int = _N_BINS) -> None:
+        self.instance = instance
+        self.is_matched = is_matched
+        self.groups = Groups.of(instance.readouts, n_bins)
+        self._teacher = (np.asarray(instance.weights, dtype=float), instance.readouts)
+
+    @cached_property
+    def teacher_power(self) -> float:
+        """K⁰⁰, the second moment of the teacher's output."""
+        return self.covariance(self._teacher, self._teacher)
+
+    @cached_property
+    def _teacher_q2(self) -> float:
+        return float(overlap_powers(self._teacher, self._teacher, 2)[1])
+
+    def covariance(self, a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> float:
+        """K of two networks, each given as (weights, readouts)."""
+        return output_covariance(self.instance.problem.activation, a, b)
+
+    def __call__(self, weights: np.ndarray, readouts: np.ndarray | None = None) -> dict[str, Any]:
+        """All observables of one network, by name; readouts are the teacher's unless given."""
+        student = self._student(weights, readouts)
+        cross = self.covariance(student, self._teacher)
+        gibbs = max(0.0, self.covariance(student, student) - 2 * cross + self.teacher_power)
+        orders = overlap_powers(student, self._teacher, N_ORDERS)
+        own = overlap_powers(student, student, 2)[1]
+        return {
+            "gibbs_excess_error": np.float64(gibbs),
+            "excess_error": np.float64(0.5 * gibbs),
+            "output_overlap": np.float64(cross),
+            "matrix_overlap_centred": np.float64(1 - 0.5 * (own - 2 * orders[1] + self._teacher_q2)),
+            "overlap_power": orders,
+            "weight_overlap": self.weight_overlap(*student),
+        }
+
+    def weight_overlap(self, weights: np.ndarray, readouts: np.ndarray | None = None) -> np.ndarray:
+        """𝒬_W(v): mean of W_i·W⁰_i/d over each group of units, after matching if asked for."""
+        w, _ = self._student(weights, readouts)
+        teacher = self._teacher[0]
+        if self.is_matched:
+            match, sign = match_units(self.instance, w, self.groups)
+            w = sign[:, None] * w[match]
+        return self.groups.mean(np.einsum("ij,ij->i", w, teacher) / teacher.shape[1])
+
+    def replicas(
+        self,
+        first: tuple[np.ndarray, np.ndarray | None],
+        second: tuple[np.ndarray, np.ndarray | None],
+    ) -> dict[str, float]:
+        """Two draws against each other and the teacher: excess error without Nishimori, and both sides of it.
+
+        A draw is (weights, readouts), with None for the teacher's readouts.
+
+        ``excess_error`` is K⁰⁰ - 2K⁰¹ + K¹²; at equilibrium ``teacher_overlap`` (mean of K⁰¹ and K⁰²) and
+        ``replica_overlap`` (K¹²) agree on average.
+        """
+        one, two = self._student(*first), self._student(*second)
+        teacher = 0.5 * (self.covariance(one, self._teacher) + self.covariance(two, self._teacher))
+        between = self.covariance(one, two)
+        return {
+            "excess_error": self.teacher_power - 2 * teacher + between,
+            "teacher_overlap": teacher,
+            "replica_overlap": between,
+        }
+
+    def _student(self, weights: np.ndarray, readouts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        w = np.asarray(weights, dtype=float)
+        if w.shape != self._teacher[0].shape:
+            raise ValueError(f"weights must have the shape {self._teacher[0].shape} (k, d), got {w.shape}")
+        return w, self._teacher[1] if readouts is None else np.asarray(readouts, dtype=float)
+
+
+def output_covariance(
+    activation: Activation, a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
+) -> float:
+    """E λᵃλᵇ over standard Gaussian inputs, exact, for networks given as (weights, readouts)."""
+    (w, v), (u, r) = a, b
+    k, d = int(w.shape[0]), int(w.shape[1])
+    s, t = (np.sqrt(np.einsum("ij,ij->i", m, m) / d) for m in (w, u))
+    scale = np.maximum(np.outer(s, t), np.finfo(float).tiny)
+    correlation = (w @ u.T) / d / scale
+    if w is u:
+        np.fill_diagonal(correlation, np.sign(s))  # exactly 1, not up to rounding
+    covariances: np.ndarray = scaled_kernel(activation)(s, t, correlation)
+    return float(v @ covariances @ r) / k
+
+
+def overlap_powers(
+    a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray], n_orders: int = N_ORDERS
+) -> np.ndarray:
+    """Q_1 ... Q_n of two networks."""
+    (w, v), (u, r) = a, b
+    k, d = w.shape
+    omega = (w @ u.T) / d
+    power, result = np.ones_like(omega), np.empty(n_orders)
+    for order in range(n_orders):
+        power *= omega
+        result[order] = v @ power @ r / k
+    return result
+
+
+def fresh_error(
+    instance: Instance, weights: np.ndarray, readouts: np.ndarray | None = None, n_test: int = 10_000
+) -> float:
+    """Mean-square error of the prediction E[y | λ] of a network on fresh labels."""
+    x, y = instance.test_set(n_test)
+    prediction = instance.problem.channel.mean(instance.outputs(weights, x, readouts))
+    return float(np.mean((y - prediction) ** 2))
+
+
+def match_units(instance: Instance, weights: np.ndarray, groups: Groups) -> tuple[np.ndarray, np.ndarray]:
+    """Student unit matched to each teacher unit, and the sign to give it, by the largest total overlap.
+
+    Units are exchanged within groups of equal readouts. For an even activation the sign of a unit is free;
+    for an odd one (v, w) and (-v, -w) are the same unit, so units of readouts v and -v are exchanged too.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    overlap = instance.weights @ weights.T / instance.d
+    parity = _parity(instance)
+    turn = np.where(groups.values[groups.label] < 0, -1.0, 1.0) if parity < 0 else np.ones(instance.k)
+    label = _folded_label(groups) if parity < 0 else groups.label
+    gain = np.abs(overlap) if parity > 0 else turn[:, None] * overlap * turn
+    match, sign = np.empty(instance.k, dtype=int), np.ones(instance.k)
+    for group in np.unique(label):
+        units = np.flatnonzero(label == group)
+        rows, columns = linear_sum_assignment(gain[np.ix_(units, units)], maximize=True)
+        match[units[rows]] = units[columns]
+    if parity > 0:
+        sign = np.where(overlap[np.arange(instance.k), match] < 0, -1.0, 1.0)
+    elif parity < 0:
+        sign = turn * turn[match]
+    return match, sign
+
+
+def _folded_label(groups: Groups) -> np.ndarray:
+    """Labels of groups by |v|."""
+    sizes = np.round(np.abs(groups.values), 9)
+    return np.asarray(np.unique(sizes, return_inverse=True)[1][groups.label])
+
+
+def _parity(instance: Instance) -> int:
+    """1 for an even activation, -1 for an odd one, else 0."""
+    x = np.linspace(0.05, 6.0, 120) * math.sqrt(1.1)
+    right, left = instance.problem.activation(x), instance.problem.activation(-x)
+    size = 1e-12 * np.max(np.abs(right) + np.abs(left))
+    if np.max(np.abs(right - left)) <= size:
+        return 1
+    return -1 if np.max(np.abs(right + left)) <= size else 0

@@ -1,0 +1,8 @@
+"""Studies on top of sweeps: how far any estimator is from the optimum, and how long a learner is held up.
+
+- :mod:`~widthwise.studies.yardstick`: estimators on data of a problem, beside the optimum;
+  :mod:`~widthwise.studies.estimators` has the ready-made ones, :mod:`~widthwise.studies.leaderboard` keeps
+  their rows.
+- :mod:`~widthwise.studies.hardness`: times to leave the universal branch against d, with
+  :mod:`~widthwise.studies.survival` for runs that never did, and the published ones beside.
+"""

@@ -1,0 +1,124 @@
+"""What a sweep says: what it will take, then a bar on a terminal or lines elsewhere.
+
+Shown are the tasks done, running and failed, the last error measured beside the predicted one, and the time
+left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ..networks.comparison import predicted_branch, prediction
+from .estimate import Estimate, duration
+from .result import Result
+
+if TYPE_CHECKING:
+    from .driver import Report
+
+__all__ = ["reporter"]
+
+Tell = Callable[[Result, "Report", int], None]
+
+
+@contextlib.contextmanager
+def reporter(progress: Any, n_tasks: int, n_workers: int, guess: Estimate | None) -> Iterator[Tell]:
+    """A function of (result, report, number running) that tells what happened."""
+    if callable(progress):
+        yield lambda result, report, n_running: progress(result, report)
+        return
+    if progress is False or guess is None:
+        yield lambda result, report, n_running: None
+        return
+    talk = f"{n_tasks} tasks, {len(guess.seconds)} to run: {guess.sentence(n_workers)}"
+    print(talk, file=sys.stderr, flush=True)
+    clock = _Clock(guess)
+    if sys.stderr.isatty():
+        with _bar(clock) as tell:
+            yield tell
+    else:
+        yield _lines(clock)
+
+
+class _Clock:
+    """Counts what is done, and guesses the time left from the share of the estimated work."""
+
+    def __init__(self, guess: Estimate) -> None:
+        known = [value for value in guess.seconds.values() if math.isfinite(value) and value > 0]
+        typical = sum(known) / len(known) if known else 1.0
+        self.cost = {k: v if math.isfinite(v) and v > 0 else typical for k, v in guess.seconds.items()}
+        self.total = len(self.cost)
+        self.left = dict(self.cost)
+        self.start = time.perf_counter()
+        self.n_seen = 0
+        self.theory: dict[Any, float] = {}
+
+    def note(self, result: Result) -> str:
+        """What a result says, in words."""
+        self.n_seen += 1
+        self.left.pop(result.task.key, None)
+        if result.status == "failed":
+            return f"{result.task}: {result.error}"
+        measured = result.scalar("excess_error")
+        if math.isnan(measured):
+            return f"{result.task}: done"
+        predicted = self._predicted(result)
+        beside = "" if math.isnan(predicted) else f" (theory {predicted:.4g})"
+        return f"{result.task}: excess error {measured:.4g}{beside}"
+
+    def seconds_left(self) -> float:
+        left, total = sum(self.left.values()), sum(self.cost.values())
+        return (time.perf_counter() - self.start) * left / max(total - left, 1e-9)
+
+    def _predicted(self, result: Result) -> float:
+        task = result.task
+        where = (task.problem, task.alpha, predicted_branch(task.learner))
+        if where not in self.theory:
+            try:
+                self.theory[where] = float(prediction(*where, "excess_error")[0])
+            except (ValueError, ArithmeticError, NotImplementedError):
+                self.theory[where] = math.nan
+        return self.theory[where]
+
+
+def _lines(clock: _Clock) -> Tell:
+    def tell(result: Result, report: Report, n_running: int) -> None:
+        said = clock.note(result)
+        counts = f"{clock.n_seen}/{clock.total}"
+        if report.n_failed:
+            counts += f" ({report.n_failed} failed)"
+        left = duration(clock.seconds_left())
+        print(f"{counts} {said}; about {left} left", file=sys.stderr, flush=True)
+
+    return tell
+
+
+@contextlib.contextmanager
+def _bar(clock: _Clock) -> Iterator[Tell]:
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.text import Text
+
+    console = Console(stderr=True)
+    counts = TextColumn("{task.fields[counts]}", markup=False)
+    bar = Progress(BarColumn(bar_width=24), MofNCompleteColumn(), counts, console=console)
+    shown = bar.add_task("sweep", total=clock.total, counts="starting")
+    latest = Text("", overflow="ellipsis", no_wrap=True)
+    with Live(Group(bar, latest), console=console, refresh_per_second=4):
+
+        def tell(result: Result, report: Report, n_running: int) -> None:
+            said = clock.note(result)
+            if result.status == "failed":
+                console.print(f"failed: {said}", markup=False, highlight=False, soft_wrap=True)
+            else:
+                latest.plain = said
+            left = duration(clock.seconds_left())
+            now = f"{n_running} running, {report.n_failed} failed, about {left} left"
+            bar.update(shown, completed=clock.n_seen, counts=now)
+
+        yield tell

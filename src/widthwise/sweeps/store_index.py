@@ -1,0 +1,171 @@
+"""The numbers of all results in one file, so that opening a store does not open thousands.
+
+A line is the JSON of an entry. It counts only while the file of the result has the size and the time that
+the line says; other files are read themselves and their lines added, if the store can be written to.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from .result import Result
+from .result_file import DamagedFile, decode
+from .task import Task
+
+__all__ = ["Entry", "Index"]
+
+_LONGEST = 64  # arrays beyond are left in the file
+
+
+@dataclass
+class Entry:
+    """One result without its trace."""
+
+    key: str
+    size: int
+    modified: int
+    description: str
+    status: str
+    run_status: str
+    error: str
+    seconds: float
+    version: str
+    values: dict[str, Any]
+    dims: dict[str, list[str]]
+
+    @cached_property
+    def task(self) -> Task:
+        """The task it is the result of."""
+        return Task.from_description(self.description)
+
+    @cached_property
+    def parts(self) -> dict[str, Any]:
+        """Its description as a dictionary."""
+        parts: dict[str, Any] = json.loads(self.description)
+        return parts
+
+
+class Index:
+    """The file of entries of a store."""
+
+    def __init__(self, path: Path, results: Path) -> None:
+        self.path = path
+        self.results = results
+        self.damaged: dict[str, str] = {}
+        self._entries: dict[str, Entry] = {}
+        self._position = 0
+
+    def read(self) -> dict[str, Entry]:
+        """The entries of the files that are there now, by key."""
+        self._read_lines()
+        files: dict[str, os.stat_result] = {}
+        with contextlib.suppress(FileNotFoundError), os.scandir(self.results) as listing:
+            for item in listing:
+                if item.name.endswith(".nc"):
+                    with contextlib.suppress(FileNotFoundError):
+                        files[item.name.removesuffix(".nc")] = item.stat()
+        self.damaged = {}
+        found, fresh = {}, []
+        for key in sorted(files):
+            seen, entry = files[key], self._entries.get(key)
+            if entry is None or (entry.size, entry.modified) != (seen.st_size, seen.st_mtime_ns):
+                entry = self._from_file(key, seen)
+                if entry is None:
+                    continue
+                fresh.append(entry)
+            found[key] = entry
+        if fresh:
+            with contextlib.suppress(OSError):  # a store that can only be read
+                self._append(fresh)
+        self._entries = found
+        return dict(found)
+
+    def read_one(self, key: str) -> Entry | None:
+        """The entry of one key, from its file."""
+        try:
+            seen = (self.results / f"{key}.nc").stat()
+        except FileNotFoundError:
+            return None
+        return self._from_file(key, seen)
+
+    def add(self, result: Result) -> None:
+        """Note a result whose file was just written."""
+        path = self.results / f"{result.task.key}.nc"
+        entry = _entry(result, path.stat())
+        self._append([entry])
+        self._entries[entry.key] = entry
+
+    def rewrite(self) -> None:
+        """Start the file again with what is there."""
+        entries = self.read()
+        beside = self.path.with_suffix(f".{os.getpid()}.part")
+        beside.write_text("".join(map(_line, entries.values())), encoding="utf-8")
+        os.replace(beside, self.path)
+        self._position = 0
+
+    def _from_file(self, key: str, seen: os.stat_result) -> Entry | None:
+        path = self.results / f"{key}.nc"
+        try:
+            return _entry(decode(path, with_trace=False), seen)
+        except FileNotFoundError:
+            return None
+        except (DamagedFile, ValueError, TypeError, KeyError) as error:
+            self.damaged[path.name] = str(error)
+            return None
+
+    def _read_lines(self) -> None:
+        """Lines added since the last time; a torn one is no line."""
+        try:
+            if self.path.stat().st_size < self._position:
+                self._position = 0
+            with open(self.path, "rb") as file:
+                file.seek(self._position)
+                content = file.read()
+                self._position += len(content)
+        except FileNotFoundError:
+            return
+        for line in content.splitlines():
+            if not line:
+                continue
+            try:
+                entry = Entry(**json.loads(line))
+            except (ValueError, TypeError):
+                continue
+            self._entries[entry.key] = entry
+
+    def _append(self, entries: list[Entry]) -> None:
+        # An empty line first: whatever a crash left torn before ends there. One write, so that the lines of
+        # two drivers do not mix.
+        text = "\n" + "".join(map(_line, entries))
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        try:
+            os.write(handle, text.encode())
+        finally:
+            os.close(handle)
+
+
+def _entry(result: Result, seen: os.stat_result) -> Entry:
+    short = {name: pair for name, pair in result.values.items() if pair[1].size <= _LONGEST}
+    return Entry(
+        key=result.task.key,
+        size=seen.st_size,
+        modified=seen.st_mtime_ns,
+        description=result.task.text,
+        status=result.status,
+        run_status=result.run_status,
+        error=result.error,
+        seconds=result.timings.get("seconds", float("nan")),
+        version=result.version,
+        values={name: array.tolist() for name, (_, array) in short.items()},
+        dims={name: list(dims) for name, (dims, _) in short.items() if dims},
+    )
+
+
+def _line(entry: Entry) -> str:
+    return json.dumps(asdict(entry), separators=(",", ":")) + "\n"

@@ -1,0 +1,244 @@
+"""One run of one learner on one instance: what a sweep is made of, and what a result is named after.
+
+A task is its description: two tasks with the same one are the same task, on any machine. ``key`` is the
+hash of it, and the name of the file that the result goes to.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import inspect
+import json
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._import_path import imported
+from ..learners import LEARNERS
+from ..learners.checkpoint import OtherRun
+from ..networks.instance import Instance, sample_instance
+from ..problem import Problem
+from .result import Result, failure, success
+
+__all__ = ["DISK_ERRORS", "Interrupted", "Task", "find_learner", "run_task"]
+
+
+DISK_ERRORS = {
+    errno.ENOSPC: "its disk is full",
+    errno.EDQUOT: "the quota of its disk is used up",
+    errno.EFBIG: "its disk takes no larger files",
+    errno.EROFS: "its disk is read-only",
+}
+"""What the disk may say while a task runs."""
+
+
+class Interrupted(Exception):
+    """The learner was stopped by Ctrl-C: there is no result, but a checkpoint to go on from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A learner with its settings, on the instance of a problem at (d, alpha, seed).
+
+    Parameters
+    ----------
+    problem : Problem
+        One that can be described (``Problem.to_dict``): no bare callables.
+    d, alpha, seed
+        As for :func:`~widthwise.sample_instance`.
+    learner : str
+        ``"hmc"``, ``"metropolis"``, ``"adam"``, ``"gamp_rie"``, or ``"package.module:function"``: any
+        function of an instance and the settings that returns a ``Run``, or numbers and arrays by name.
+    settings : dict
+        Arguments of the learner, such as JSON can carry. Its ``seed`` is the task's unless given.
+    """
+
+    problem: Problem
+    d: int
+    alpha: float
+    seed: int
+    learner: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    dtype: str = "float32"
+    is_readout_drawn: bool = False
+
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "d", int(self.d))
+        set_field(self, "alpha", float(self.alpha))
+        set_field(self, "seed", int(self.seed))
+        set_field(self, "settings", _plain_settings(self.learner, self.settings))
+
+    @cached_property
+    def description(self) -> dict[str, Any]:
+        """Everything that decides the result, as JSON carries it; :meth:`from_description` reads it."""
+        return {
+            "problem": _problem_dict(self.problem),
+            "d": self.d,
+            "alpha": self.alpha,
+            "seed": self.seed,
+            "learner": self.learner,
+            "settings": dict(self.settings),
+            "dtype": self.dtype,
+            "is_readout_drawn": self.is_readout_drawn,
+        }
+
+    @cached_property
+    def text(self) -> str:
+        """The description as canonical JSON."""
+        return canonical(self.description)
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of the description: 32 hexadecimal digits."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:32]
+
+    @classmethod
+    def from_description(cls, description: Mapping[str, Any] | str) -> Task:
+        """The task of a description, given as a dictionary or as JSON."""
+        given = dict(json.loads(description) if isinstance(description, str) else description)
+        problem = _problem_of(canonical(given.pop("problem")))
+        return cls(problem, **given)
+
+    @cached_property
+    def instance(self) -> Instance:
+        """The instance it runs on; its arrays are drawn when they are first asked for."""
+        return sample_instance(
+            self.problem,
+            self.d,
+            self.alpha,
+            self.seed,
+            dtype=self.dtype,
+            is_readout_drawn=self.is_readout_drawn,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Task) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Task.from_description, (self.text,)
+
+    def __str__(self) -> str:
+        return f"{self.learner} d={self.d} alpha={self.alpha:g} seed={self.seed}"
+
+
+def canonical(value: Any) -> str:
+    """JSON with sorted keys and no spaces: one text for one value."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def find_learner(name: str) -> Callable[..., Any]:
+    """The learner of a name or of ``package.module:function``."""
+    if ":" not in name:
+        if name not in LEARNERS:
+            raise ValueError(
+                f"unknown learner {name!r}; choose from {', '.join(LEARNERS)}, or name a function as "
+                "package.module:function"
+            )
+        return LEARNERS[name]
+    found: Callable[..., Any] = imported(name, "learner")
+    if not callable(found):
+        raise ValueError(f"learner {name!r} is not a function of an instance")
+    return found
+
+
+def run_task(
+    task: Task, checkpoint_dir: str | Path | None = None, *, progress: bool | None = False
+) -> Result:
+    """Run a task; an error of the learner, or an error that is not a number, becomes a failed result.
+
+    With ``checkpoint_dir`` a learner that can is continued from its checkpoint there, if there is one.
+    Raises :class:`Interrupted` when Ctrl-C stopped it, and OSError when the disk is full.
+    """
+    try:
+        learner = find_learner(task.learner)
+        accepted = _parameters(learner)
+        options = dict(task.settings)
+        if "seed" in accepted:
+            options.setdefault("seed", task.seed)
+        if "progress" in accepted:
+            options["progress"] = progress
+        checkpoint = None
+        if checkpoint_dir is not None and "checkpoint" in accepted and Path(checkpoint_dir).is_dir():
+            checkpoint = Path(checkpoint_dir) / f"{task.key}.npz"
+            _discard_if_broken(checkpoint)
+            options["checkpoint"] = checkpoint
+        try:
+            result = success(task, lambda: learner(task.instance, **options))
+        except OtherRun:  # written by a version with other settings: nothing to go on from
+            if checkpoint is None:
+                raise
+            checkpoint.unlink()
+            result = success(task, lambda: learner(task.instance, **options))
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+            raise  # a checkpoint that could not be written is no fault of the task
+        return failure(task, error)
+    if result.run_status == "interrupted":
+        raise Interrupted(str(task))
+    return result
+
+
+def _parameters(learner: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
+    return inspect.signature(learner).parameters
+
+
+def check_settings(learner: str, settings: Mapping[str, Any]) -> None:
+    """Refuse settings that a learner does not take."""
+    accepted = _parameters(find_learner(learner))
+    if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in accepted.values()):
+        return
+    known = [name for name in list(accepted)[1:] if name not in ("progress", "checkpoint")]
+    for name in settings:
+        if name not in known:
+            raise ValueError(f"{learner} has no setting {name!r}; it takes {', '.join(known) or 'none'}")
+
+
+def _discard_if_broken(checkpoint: Path) -> None:
+    """Remove a checkpoint that a crash of the machine left torn: better to start again than never."""
+    try:
+        with zipfile.ZipFile(checkpoint) as file:
+            is_broken = file.testzip() is not None
+    except FileNotFoundError:
+        return
+    except (zipfile.BadZipFile, EOFError, OSError):
+        is_broken = True
+    if is_broken:
+        checkpoint.unlink(missing_ok=True)
+
+
+def _plain_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(dict(settings), allow_nan=False, default=_plain_number))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"settings of {learner} must be numbers, texts, booleans and lists of them, so that they can be "
+            f"written down: {error}"
+        ) from None
+    return plain
+
+
+def _plain_number(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} cannot be described")
+
+
+@lru_cache(maxsize=256)
+def _problem_dict(problem: Problem) -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(problem.to_dict()))
+    return plain
+
+
+@lru_cache(maxsize=256)
+def _problem_of(text: str) -> Problem:
+    return Problem.from_dict(json.loads(text))

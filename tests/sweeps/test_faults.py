@@ -1,0 +1,283 @@
+"""What a sweep survives: killed drivers and workers, full disks, Ctrl-C, two drivers at once."""
+
+import contextlib
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import widthwise as ww
+from widthwise.sweeps import LocalProcesses, StoreError, Sweep, Task, open_store, run_tasks
+from widthwise.sweeps.result_file import digest
+from widthwise.sweeps.store import Store
+
+PROBLEM = ww.Problem("relu", gamma=0.6)
+WALK = "trivial_learners:walk"
+HERE = os.path.dirname(__file__)
+
+DRIVER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from widthwise.sweeps import Sweep
+Sweep.from_toml(sys.argv[2]).run(sys.argv[3], n_workers=2)
+print("finished", flush=True)
+"""
+
+
+def sweep_file(folder, *, seeds=8, steps=6, pause=0.03):
+    path = folder / "sweep.toml"
+    path.write_text(
+        f'd = 10\nalpha = [0.5, 1.5]\nseeds = {seeds}\n[[problem]]\nactivation = "relu"\ngamma = 0.6\n'
+        f'[[learner]]\nname = "{WALK}"\nsteps = {steps}\npause = {pause}\n'
+    )
+    return path
+
+
+def driver(path, store, **options):
+    return subprocess.Popen(
+        [sys.executable, "-c", DRIVER, HERE, str(path), str(store)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def children(pid):
+    """Process ids of the children of a process."""
+    found = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{task}/children") as file:
+            found += [int(child) for child in file.read().split()]
+    return found
+
+
+def is_alive(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
+        return file.read().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def digests(store):
+    return {key: digest(store.read(key)) for key in store.entries()}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """The sweep run in one go, and its file."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    sweep = Sweep.from_toml(sweep_file(folder))
+    with ThreadPoolExecutor(4) as threads:
+        sweep.run(folder / "store", executor=threads, progress=False)
+    return sweep, digests(open_store(folder / "store"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs /proc to find the workers")
+def test_killed_at_random_again_and_again(tmp_path, undisturbed):
+    sweep, expected = undisturbed
+    path, rng = sweep_file(tmp_path), np.random.default_rng(5)
+    n_driver = n_worker = 0
+    while n_driver < 6:
+        process = driver(path, tmp_path / "store")
+        # The clock starts when there is somebody to kill: on a busy machine that may take a while.
+        orphans = []
+        while process.poll() is None and not orphans:
+            time.sleep(0.01)
+            with contextlib.suppress(OSError):
+                orphans = children(process.pid)
+        start, patience = time.monotonic(), rng.uniform(0.5, 3.0)
+        while process.poll() is None and time.monotonic() - start < patience:
+            time.sleep(rng.uniform(0.02, 0.4))
+            with contextlib.suppress(OSError):
+                orphans = children(process.pid)
+            if orphans and (n_worker < 2 or rng.random() < 0.4):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(rng.choice(orphans)), signal.SIGKILL)
+                    n_worker += 1
+        if process.poll() is None:
+            with contextlib.suppress(OSError):
+                orphans = children(process.pid)
+            process.kill()
+            n_driver += 1
+        out, _ = process.communicate()
+        deadline = time.monotonic() + 10
+        while any(map(is_alive, orphans)) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert not any(map(is_alive, orphans)), "a worker outlived its driver"
+        # Whatever is in the store at any moment is whole.
+        seen = digests(open_store(tmp_path / "store")) if (tmp_path / "store/results").is_dir() else {}
+        assert seen.items() <= expected.items()
+        if "finished" in out:
+            break
+    report = sweep.run(tmp_path / "store", progress=False, retry_failed=True)
+    assert report.n_failed == 0 and n_worker >= 2
+    store = open_store(tmp_path / "store")
+    assert digests(store) == expected and store.verify() == {}
+    assert not list(store.checkpoints.glob("*.npz"))
+
+
+@pytest.mark.slow
+def test_killed_chain_goes_on_from_its_checkpoint_to_the_same_end(tmp_path):
+    """HMC with a checkpoint after every record, its worker killed in the middle."""
+    settings = {"iterations": 2400, "record_every": 30, "n_warmup": 100}
+    task = Task(PROBLEM, 14, 1.0, 3, "trivial_learners:saving_hmc", settings)
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    with LocalProcesses(1) as processes:
+        run_tasks([task], whole, executor=processes, progress=False)
+        checkpoint = broken / "checkpoints" / f"{task.key}.npz"
+        n_killed = 0
+
+        def kill_once_saved():
+            nonlocal n_killed
+            while n_killed < 1:
+                time.sleep(0.002)
+                if checkpoint.exists():
+                    os.kill(processes.pids[0], signal.SIGKILL)
+                    n_killed += 1
+
+        killer = threading.Thread(target=kill_once_saved, daemon=True)
+        killer.start()
+        report = run_tasks([task], broken, executor=processes, progress=False)
+    assert report.n_done == 1 and n_killed == 1
+    assert digests(open_store(whole)) == digests(open_store(broken))
+
+
+@pytest.mark.slow
+def test_task_that_kills_its_worker_is_recorded_and_the_others_go_on(tmp_path):
+    tasks = [Task(PROBLEM, 10, 1.0, s, "trivial_learners:dies") for s in range(1)]
+    tasks += [Task(PROBLEM, 10, 1.0, s, WALK) for s in range(4)]
+    report = run_tasks(tasks, tmp_path, n_workers=2, progress=False)
+    assert report.n_done == 4 and report.n_failed == 1
+    assert "SIGKILL, perhaps for want of memory" in next(iter(report.failures.values()))
+
+
+def test_failed_task_is_retried_only_on_request(tmp_path):
+    flag = tmp_path / "flag"
+    task = Task(PROBLEM, 10, 1.0, 0, "trivial_learners:raises_once", {"flag": str(flag)})
+    with ThreadPoolExecutor(1) as threads:
+        first = run_tasks([task], tmp_path / "store", executor=threads, progress=False)
+        assert first.failures == {str(task): "RuntimeError: only the first time"}
+        again = run_tasks([task], tmp_path / "store", executor=threads, progress=False)
+        assert again.n_done == 0 and again.failures == first.failures
+        store = open_store(tmp_path / "store")
+        assert "raises_once" in store.read(task).details
+        assert store.summary()["n_failed"].iloc[0] == 1
+        last = run_tasks([task], tmp_path / "store", executor=threads, progress=False, retry_failed=True)
+    assert last.n_done == 1 and not last.failures
+    assert store.read(task).status == "done"
+
+
+@pytest.mark.slow
+def test_two_drivers_share_one_store(tmp_path, undisturbed):
+    _, expected = undisturbed
+    log = tmp_path / "log"
+    path = sweep_file(tmp_path, steps=2, pause=0.05)
+    path.write_text(path.read_text() + f'log = "{log}"\n')
+    drivers = [driver(path, tmp_path / "store") for _ in range(2)]
+    ends = [process.communicate(timeout=120) for process in drivers]
+    assert all("finished" in out for out, _ in ends), ends
+    assert len(open_store(tmp_path / "store")) == len(expected)
+    # Nothing is done twice: two steps for each of 8 seeds and 2 alphas.
+    assert len(log.read_text().splitlines()) == 2 * 16
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES])
+def test_disk_that_refuses_stops_with_a_sentence(tmp_path, monkeypatch, number):
+    tasks = [Task(PROBLEM, 10, 1.0, s, WALK) for s in range(4)]
+    real, n_synced = os.fsync, 0
+
+    def refuse_the_third(handle):
+        nonlocal n_synced
+        n_synced += 1
+        if n_synced > 4:  # a file and its folder for each of two results
+            raise OSError(number, os.strerror(number))
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", refuse_the_third)
+    with ThreadPoolExecutor(1) as threads:
+        with pytest.raises(StoreError, match="cannot be written: .*the same command goes on"):
+            run_tasks(tasks, tmp_path, executor=threads, progress=False)
+        monkeypatch.undo()
+        assert len(open_store(tmp_path)) == 2 and not list((tmp_path / "results").glob("*.part"))
+        report = run_tasks(tasks, tmp_path, executor=threads, progress=False)
+    assert (report.n_kept, report.n_done) == (2, 2)
+
+
+def test_checkpoint_that_does_not_fit_is_no_fault_of_the_task(tmp_path):
+    task = Task(PROBLEM, 10, 1.0, 0, "trivial_learners:finds_disk_full")
+    with ThreadPoolExecutor(1) as threads, pytest.raises(StoreError, match="its disk is full"):
+        run_tasks([task], tmp_path, executor=threads, progress=False)
+    assert len(open_store(tmp_path)) == 0
+
+
+@contextlib.contextmanager
+def small_disk(folder, size="200k"):
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("may not mount a small disk here")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs to mount a small disk")
+def test_full_and_read_only_disk(tmp_path):
+    tasks = [Task(PROBLEM, 10, 1.0, s, WALK) for s in range(40)]
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    with small_disk(disk), ThreadPoolExecutor(1) as threads:
+        with pytest.raises(StoreError, match="its disk is full"):
+            run_tasks(tasks, disk, executor=threads, progress=False)
+        n_kept = len(open_store(disk))
+        assert 0 < n_kept < 40 and open_store(disk).verify() == {}
+        subprocess.run(["mount", "-o", "remount,size=2m", str(disk)], check=True)
+        report = run_tasks(tasks[:-1], disk, executor=threads, progress=False)
+        assert report.n_kept == n_kept and report.n_done == 39 - n_kept
+        subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+        with pytest.raises(StoreError, match="its disk is read-only"):
+            run_tasks(tasks, disk, executor=threads, progress=False)
+        assert len(open_store(disk).dataset()["seed"]) == 39  # reading needs no writing
+
+
+def test_ctrl_c_keeps_what_is_done(tmp_path):
+    path, hold = sweep_file(tmp_path, seeds=6, steps=4, pause=0.0), tmp_path / "hold"
+    path.write_text(path.read_text() + f'hold = "{hold}"\n')
+    process = driver(path, tmp_path / "store")
+    store, deadline = Store(tmp_path / "store"), time.monotonic() + 120
+
+    def is_under_way():
+        n_saved = len(list(store.checkpoints.glob("*.npz")))
+        return n_saved == 2 and len(list((tmp_path / "store" / "results").glob("*.nc"))) >= 1
+
+    while not is_under_way():  # until both workers wait in the middle of a task
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode != 0
+    store = open_store(tmp_path / "store")
+    assert 1 <= len(store) < 12 and store.verify() == {}
+    assert len(list(store.checkpoints.glob("*.npz"))) == 2, "running tasks left no checkpoint"
+    hold.touch()
+    report = Sweep.from_toml(path).run(store, progress=False)
+    assert report.n_kept + report.n_done == 12 and report.n_kept >= 1
+
+
+def test_broken_checkpoint_is_started_again(tmp_path):
+    task = Task(PROBLEM, 10, 1.0, 0, WALK)
+    store = Store(tmp_path)
+    store.prepare()
+    (store.checkpoints / f"{task.key}.npz").write_bytes(b"PK\x03\x04 torn")
+    with ThreadPoolExecutor(1) as threads:
+        assert run_tasks([task], store, executor=threads, progress=False).n_done == 1

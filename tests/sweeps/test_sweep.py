@@ -1,0 +1,215 @@
+"""Sweeps: expansion, files with the line of what is wrong, running, resuming."""
+
+import concurrent.futures
+import textwrap
+
+import pytest
+
+import widthwise as ww
+from widthwise.sweeps import LocalProcesses, Sweep, Task, open_store, run_task, run_tasks
+from widthwise.sweeps.sweep_file import SweepFileError, read_sweep
+
+PROBLEMS = [ww.Problem("relu", gamma=0.6), ww.Problem("relu", gamma=0.6, readouts="four-point")]
+WALK = "trivial_learners:walk"
+
+
+def test_every_combination_once():
+    sweep = Sweep(PROBLEMS, [10, 12], [0.5, 1.5, 2.5], 4, [WALK, ("gamp_rie", {"damping": 0.1})])
+    tasks = sweep.tasks()
+    assert len(tasks) == len(set(tasks)) == 2 * 2 * 3 * 4 * 2
+    assert {task.seed for task in tasks} == {0, 1, 2, 3}
+    doubled = Sweep([PROBLEMS[0], PROBLEMS[0]], 10, 1.0, [0, 0, 1], [WALK])
+    assert len(doubled.tasks()) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"alpha": [1.0, -2.0]}, "alpha must hold numbers > 0"),
+        ({"d": [10.5]}, "d must hold whole numbers >= 1, got .*10.5"),
+        ({"seeds": 0}, "seeds must be a number >= 1"),
+        ({"learners": []}, "learners must not be empty"),
+        ({"learners": [("hmc", {"iteration": 3})]}, "hmc has no setting 'iteration'; it takes start"),
+        ({"problems": [ww.Problem(abs)]}, "bare callable"),
+        ({"dtype": "float16"}, "dtype must be"),
+    ],
+    ids=str,
+)
+def test_bad_sweeps_are_refused(change, message):
+    good = {"problems": PROBLEMS, "d": 10, "alpha": 1.0, "seeds": 1, "learners": ["hmc"]}
+    with pytest.raises(ValueError, match=message):
+        Sweep(**{**good, **change})
+
+
+GOOD = """\
+d = [10, 12]
+alpha = "0.5:1.5:3"
+seeds = 2
+
+[[problem]]
+activation = "relu"
+readouts = ["homogeneous", "four-point"]
+noise = 0.2
+gamma = 0.6
+
+[[learner]]
+name = "trivial_learners:walk"
+steps = 3
+
+[[learner]]
+name = "gamp_rie"
+damping = 0.1
+"""
+
+
+def written(tmp_path, text):
+    path = tmp_path / "sweep.toml"
+    path.write_text(textwrap.dedent(text), encoding="utf-8")
+    return path
+
+
+def test_file_says_the_same(tmp_path):
+    sweep = Sweep.from_toml(written(tmp_path, GOOD))
+    problems = [
+        ww.Problem("relu", channel=0.2, gamma=0.6, readouts=law) for law in ("homogeneous", "four-point")
+    ]
+    same = Sweep(
+        problems, [10, 12], [0.5, 1.0, 1.5], [0, 1], [(WALK, {"steps": 3}), ("gamp_rie", {"damping": 0.1})]
+    )
+    assert sweep.tasks() == same.tasks()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "message"),
+    [
+        ('alpha = "0.5:1.5:3"', "alpha = [0.5, 0]", 2, "alpha must hold numbers > 0"),
+        ('alpha = "0.5:1.5:3"', 'alpha = "0.5:1.5"', 2, "first:last:count"),
+        ("seeds = 2", "seed = 2", 3, "a sweep has no 'seed'; did you mean 'seeds'"),
+        ("seeds = 2", "seeds = [0, -1]", 3, "whole numbers >= 0"),
+        ('"relu"', '"rleu"', 6, "unknown activation 'rleu'"),
+        ('"four-point"]', '"fourpoint"]', 7, "unknown readouts 'fourpoint'"),
+        ("noise = 0.2", "noise = -0.2", 8, "noise must be a number > 0"),
+        ("gamma = 0.6", "gamma = 0", 9, "gamma must be > 0"),
+        ("gamma = 0.6", "width = 0.6", 9, "a problem has no 'width'"),
+        ("steps = 3", "step = 3", 13, "has no setting 'step'"),
+        ('"gamp_rie"', '"gamp_rei"', 16, "unknown learner 'gamp_rei'"),
+        ("damping = 0.1", "damping = = 0.1", 17, "invalid value"),
+    ],
+)
+def test_file_errors_name_the_line(tmp_path, old, new, line, message):
+    assert old in GOOD
+    path = written(tmp_path, GOOD.replace(old, new))
+    with pytest.raises(SweepFileError, match=f"line {line}: .*{message}"):
+        read_sweep(path)
+
+
+def test_file_without_learner(tmp_path):
+    with pytest.raises(SweepFileError, match=r"there is no '\[\[learner\]\]"):
+        read_sweep(written(tmp_path, GOOD.split("[[learner]]")[0]))
+    with pytest.raises(SweepFileError, match="cannot be read"):
+        read_sweep(tmp_path / "absent.toml")
+
+
+def sweep_of_walks(**change):
+    options = {"problems": PROBLEMS[:1], "d": 10, "alpha": [0.5, 1.5], "seeds": 3, "learners": [WALK]}
+    return Sweep(**{**options, **change})
+
+
+def test_only_what_is_missing_is_run(tmp_path):
+    log = tmp_path / "log"
+    sweep = sweep_of_walks(learners=[(WALK, {"log": str(log), "steps": 1})])
+    first = sweep.run(tmp_path / "store", progress=False, n_workers=2)
+    assert (first.n_tasks, first.n_done, first.n_kept, first.n_failed) == (6, 6, 0, 0)
+    again = sweep.run(tmp_path / "store", progress=False)
+    assert (again.n_done, again.n_kept) == (0, 6)
+    assert len(log.read_text().splitlines()) == 6
+    more = sweep_of_walks(alpha=[0.5, 2.5], learners=[(WALK, {"log": str(log), "steps": 1})])
+    third = more.run(tmp_path / "store", progress=False, n_workers=1)
+    assert (third.n_done, third.n_kept) == (3, 3)
+
+
+def test_any_executor_gives_the_same(tmp_path):
+    tasks = sweep_of_walks(alpha=[0.5]).tasks()
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        run_tasks(tasks, tmp_path / "threads", executor=threads, progress=False)
+    with LocalProcesses(1) as processes:
+        run_tasks(tasks, tmp_path / "processes", executor=processes, progress=False)
+    stores = [open_store(tmp_path / name) for name in ("threads", "processes")]
+    assert [[store.read(task).scalar("excess_error") for task in tasks] for store in stores] == 2 * [
+        [run.scalar("excess_error") for run in map(run_task, tasks)]
+    ]
+
+
+def test_workers_are_limited_to_one_thread_and_reused(tmp_path):
+    tasks = sweep_of_walks(learners=["trivial_learners:threads"], seeds=6).tasks()
+    run_tasks(tasks, tmp_path, n_workers=2, progress=False)
+    table = open_store(tmp_path).to_dataframe()
+    assert (table["excess_error"] == 1).all() and table["pid"].nunique() <= 2
+    assert (table["jax_threads"] <= 1).all()
+
+
+def test_what_a_learner_prints_is_not_an_answer(tmp_path, capfd):
+    report = run_tasks([Task(PROBLEMS[0], 10, 1.0, 0, "trivial_learners:prints")], tmp_path, progress=False)
+    assert report.n_done == 1 and "this is not an answer" in capfd.readouterr().err
+
+
+def test_progress_is_told(tmp_path, capfd):
+    seen = []
+    tasks = sweep_of_walks(alpha=[0.5], seeds=2).tasks()
+    run_tasks(
+        tasks, tmp_path / "one", n_workers=1, progress=lambda result, report: seen.append(result.status)
+    )
+    assert seen == ["done", "done"]
+    assert capfd.readouterr().err == ""
+    run_tasks(tasks, tmp_path / "two", n_workers=1)
+    lines = capfd.readouterr().err.splitlines()
+    assert any(line.startswith("2/2 ") and "excess error" in line for line in lines)
+
+
+def test_estimate_is_measured_and_corrected_by_what_was_run(tmp_path):
+    from concurrent.futures import ThreadPoolExecutor
+
+    from widthwise.sweeps.estimate import estimate, memory_needed, passes
+
+    small, large = (Task(PROBLEMS[0], d, 2.0, 0, "hmc", {"iterations": 100}) for d in (20, 80))
+    assert passes(small) == passes(large) == 100 * 10
+    unknown = Task(PROBLEMS[0], 20, 2.0, 0, WALK)
+    with ThreadPoolExecutor(1) as threads:
+        guess = estimate([small, large, unknown], threads, [])
+        assert 0 < guess.seconds[small.key] < guess.seconds[large.key]
+        assert guess.seconds[unknown.key] != guess.seconds[unknown.key]
+        assert "1 tasks of unknown length" in guess.sentence(2)
+        run_tasks([unknown], tmp_path, executor=threads, progress=False)
+        (entry,) = open_store(tmp_path).entries().values()
+        again = estimate([unknown], threads, [entry])
+    assert again.seconds[unknown.key] == entry.seconds
+    # Two copies of the inputs at least.
+    assert memory_needed(large) > 2 * 4 * 80 * 12800
+
+
+def test_tasks_wait_for_memory(tmp_path, monkeypatch):
+    import widthwise.sweeps.driver as module
+    from widthwise.sweeps.store import Store
+
+    tasks = sweep_of_walks(alpha=[0.5], seeds=2).tasks()
+    store = Store(tmp_path)
+    store.prepare()
+    for free, is_room in ((5e8, False), (5e9, True)):  # a task needs 8e8
+        monkeypatch.setattr(module, "free_memory", lambda free=free: free)
+        driver = module._Driver(tasks, store, LocalProcesses(2), False)
+        assert driver._has_room_for(tasks[0])  # the first is never kept waiting
+        driver.running = {concurrent.futures.Future(): tasks[0]}
+        assert driver._has_room_for(tasks[1]) is is_room
+
+
+def test_bar_on_a_terminal(tmp_path, capsys, monkeypatch):
+    import sys
+
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    tasks = [*sweep_of_walks(alpha=[0.5], seeds=2).tasks()]
+    tasks.append(Task(PROBLEMS[0], 10, 1.0, 0, "trivial_learners:raises"))
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        run_tasks(tasks, tmp_path, executor=threads)
+    said = capsys.readouterr().err
+    assert said.startswith("3 tasks, 3 to run: ")
+    assert "failed: trivial_learners:raises" in said and "no such luck" in said and "3/3" in said
