@@ -39,11 +39,11 @@ class Segment:
             return perfect_solutions(setting_of(self.problem, self.theory), np.array([alpha]))[0]
         if isinstance(self.family, ThresholdFamily) and near is not None:
             point = self.family.at_alpha(np.log([alpha]), np.array([near.parameter]), near.state[None])
-            return self.family.solutions(point)[0] if point.is_good[0] else None
+            return self.family.solutions(point, np.array([alpha]))[0] if point.is_good[0] else None
         _, points, _ = self.family.crossings(np.array([alpha]))
         for i in range(len(points)):
             if self._count(points.u[i]) == self.n_folds:
-                return self.family.solutions(points[np.array([i])])[0]
+                return self.family.solutions(points[np.array([i])], np.array([alpha]))[0]
         return None
 
     def _count(self, u: float) -> int:

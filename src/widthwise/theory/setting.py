@@ -48,8 +48,6 @@ class Setting:
     theory: str
     matrix: MatrixChannel
     """Of specialised solutions."""
-    spectral: MatrixChannel
-    """Of the universal branch, which both theories share."""
     units: UnitTable
     gamma: float
     mu2_squared: float
@@ -59,6 +57,11 @@ class Setting:
     """g(1)."""
     classes: ReadoutClasses | None
     """None for a continuous readout law."""
+
+    @property
+    def spectral(self) -> MatrixChannel:
+        """The channel of the universal branch, which both theories share."""
+        return matrix_channel(self.problem.readouts, self.gamma)
 
     @property
     def is_linear(self) -> bool:
@@ -97,13 +100,12 @@ def _setting(problem: Problem, theory: str) -> Setting:
     kernel_total = float(problem.activation.tail_kernel(1.0))
     if kernel_total < 1e-28 * problem.output_power:
         kernel_total = 0.0
-    # Without a quadratic part the matrix does not enter.
-    spectral = matrix_channel(problem.readouts, problem.gamma) if mu2_squared > 0 else GaussianMatrix()
+    # Without a quadratic part the matrix does not enter, and any channel will do.
+    is_spectral = theory == "main" and mu2_squared > 0
     return Setting(
         problem,
         theory,
-        spectral if theory == "main" else GaussianMatrix(),
-        spectral,
+        matrix_channel(problem.readouts, problem.gamma) if is_spectral else GaussianMatrix(),
         unit_table(problem.activation, problem.weights),
         problem.gamma,
         mu2_squared,

@@ -166,7 +166,7 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
     for family in families:
         index, points, missed = family.crossings(alpha)
         lost |= set(missed.tolist())
-        for i, solution in zip(index, family.solutions(points), strict=True):
+        for i, solution in zip(index, family.solutions(points, alpha[index]), strict=True):
             if not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
     if setting.classes is not None and not has_few_classes(setting):
@@ -227,7 +227,7 @@ def universal_solutions(problem: Problem, alpha: np.ndarray) -> list[Solution]:
         return family.nothing(alpha)
     index, points, _ = family.crossings(alpha)
     found: list[Solution | None] = [None] * alpha.size
-    for i, solution in zip(index, family.solutions(points), strict=True):
+    for i, solution in zip(index, family.solutions(points, alpha[index]), strict=True):
         before = found[i]
         if before is None or solution.matrix_overlap_hat < before.matrix_overlap_hat:
             found[i] = solution

@@ -51,7 +51,7 @@ class _Stationary:
     """Whether the second variation is negative."""
 
 
-def universal_solutions(family: UniversalFamily, points: Points) -> list[Solution]:
+def universal_solutions(family: UniversalFamily, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
     """Solutions with every overlap 0."""
     setting, n = family.setting, len(points)
     v, _ = readout_grid(setting.problem)
@@ -62,7 +62,7 @@ def universal_solutions(family: UniversalFamily, points: Points) -> list[Solutio
     with np.errstate(invalid="ignore"):  # inf * 0 for unbounded readouts at mu_2 = 0
         is_stiff = (recovered == 0) | (largest2 * recovered / setting.gamma < 1 + _MARGIN)
     blank = np.zeros((n, v.size))
-    alpha = np.exp(points.log_alpha)
+    alpha = np.exp(points.log_alpha) if alpha is None else alpha
     gap = setting.output_gap(pair.mmse_after, np.full(n, setting.kernel_total))
     hat = np.exp(log_hat)
     # -mmse'(q̂₂), from d mmse/d ln q̂₂.
@@ -79,7 +79,7 @@ def universal_solutions(family: UniversalFamily, points: Points) -> list[Solutio
     return _solutions(family, points, "universal", found)
 
 
-def class_solutions(family: ClassFamily | ThresholdFamily, points: Points) -> list[Solution]:
+def class_solutions(family: ClassFamily | ThresholdFamily, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
     """Solutions of a family of classes."""
     setting = family.setting
     state = family.state(points.u, points.z)
@@ -88,7 +88,7 @@ def class_solutions(family: ClassFamily | ThresholdFamily, points: Points) -> li
     is_zero = v == 0
     snr = np.where(is_zero, 0.0, state.snr[:, column])
     overlap = np.where(np.isinf(snr), 1.0, setting.units.weights.overlap(np.where(np.isinf(snr), 0.0, snr)))
-    alpha = np.exp(points.log_alpha)
+    alpha = np.exp(points.log_alpha) if alpha is None else alpha
     log_tilt, log_coupling = family.log_tilt(points), family.log_coupling(points)
     is_stable = _is_maximum(
         setting, alpha, log_tilt, log_coupling, state.pair, state.averages, state.snr, state.pull
@@ -106,14 +106,14 @@ def class_solutions(family: ClassFamily | ThresholdFamily, points: Points) -> li
     return _solutions(family, points, "specialised", found)
 
 
-def profile_solutions(family: ProfileFamily, points: Points) -> list[Solution]:
+def profile_solutions(family: ProfileFamily, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
     """Solutions of a continuous law, whose units all sit at their equilibrium roots."""
     setting = family.setting
     log_tilt, log_coupling = points.u, points.z[:, 0]
     pair, pull, averages = family.state(points.u, points.z)
     v, _ = readout_grid(setting.problem)
     snr = family.profile.snr_at(pull, np.exp(log_coupling), v**2)
-    alpha = np.exp(points.log_alpha)
+    alpha = np.exp(points.log_alpha) if alpha is None else alpha
     is_stable = _is_maximum_of_profile(setting, alpha, log_tilt, log_coupling, pair, averages)
     found = _Stationary(
         alpha,
@@ -141,6 +141,9 @@ def _solutions(family: Family, points: Points, branch: str, s: _Stationary) -> l
         is_tilted = np.isfinite(s.log_tilt)
         drop[~is_tilted] = -setting.spectral.information(s.log_hat[~is_tilted])
         drop[is_tilted] = setting.matrix.information_drop(s.log_tilt[is_tilted], s.log_hat[is_tilted])
+    log_tilt = s.log_tilt
+    if setting.mu2_squared == 0 and setting.theory == "main" and np.isfinite(log_tilt).any():
+        log_tilt = setting.spectral.log_snr_of(s.averages.odds)
     entropy = 0.25 * hat * after + setting.gamma * s.averages.entropy + drop
     free_entropy = channel.free_entropy(gap, power) + entropy / s.alpha
     deficit = channel.free_entropy_known(power) - channel.free_entropy(gap, power)
@@ -162,7 +165,7 @@ def _solutions(family: Family, points: Points, branch: str, s: _Stationary) -> l
             matrix_overlap=float(problem.matrix_power - after[i]),
             matrix_overlap_hat=float(hat[i]),
             matrix_overlap_centred=float(1 - after[i]),
-            tilt=float(np.exp(s.log_tilt[i])),
+            tilt=float(np.exp(log_tilt[i])),
             free_entropy=float(free_entropy[i]),
             mutual_information=float(information[i]),
             readout_values=v,

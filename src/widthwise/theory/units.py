@@ -73,8 +73,8 @@ class UnitValues:
 def evaluate_units(activation: Activation, weights: WeightLaw, snr: np.ndarray) -> UnitValues:
     """All of :class:`UnitValues` at the given signal-to-noise ratios."""
     channel = weights.channel(snr)
-    gap = channel.mmse
-    overlap = channel.overlap
+    gap = np.minimum(channel.mmse, 1.0)  # rounding
+    overlap = np.minimum(channel.overlap, 1.0)
     # g'' diverges at Q = 1 for kinked activations, but only as (1-Q)^(-1/2) while F' vanishes as
     # (1-Q)² or faster: the product is 0 there, and taken a whisker below 1 it is exact.
     curvature = activation.tail_kernel_curvature(np.minimum(overlap, 1 - 1e-14))

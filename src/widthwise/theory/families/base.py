@@ -97,8 +97,8 @@ class Family(ABC):
         """The equations at u and z."""
 
     @abstractmethod
-    def solutions(self, points: Points) -> list[Solution]:
-        """Points of the family with everything that is reported of them."""
+    def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
+        """Points of the family with everything that is reported of them (at just these α, if given)."""
 
     # ------------------------------------------------------------------ at given u, at given α
 

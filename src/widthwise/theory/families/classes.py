@@ -202,7 +202,7 @@ class ClassFamily(Family):
             log_pull, log_coupling = couplings(s)
             return np.column_stack([tilt(log_pull, log_coupling), log_coupling])
 
-    def solutions(self, points: Points) -> list[Solution]:
+    def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
         from ..stationary import class_solutions
 
-        return class_solutions(self, points)
+        return class_solutions(self, points, alpha)

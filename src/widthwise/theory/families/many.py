@@ -83,7 +83,7 @@ def solve_many(setting: Setting, alpha: np.ndarray) -> Iterator[tuple[int, Solut
         for n_here in np.unique(n[good]):
             rows = good[n[good] == n_here]
             family = ThresholdFamily(setting, int(n_here))
-            for row, solution in zip(rows, family.solutions(points[rows]), strict=True):
+            for row, solution in zip(rows, family.solutions(points[rows], alpha[which[rows]]), strict=True):
                 key = (int(which[row]), int(n_here))
                 if key not in solved or solution.free_entropy > solved[key].free_entropy:
                     solved[key] = solution

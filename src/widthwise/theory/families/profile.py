@@ -107,7 +107,7 @@ class ProfileFamily(Family):
     ) -> tuple[Points, np.ndarray]:
         return nodes, is_joined  # the curve ends only with the grid
 
-    def solutions(self, points: Points) -> list[Solution]:
+    def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
         from ..stationary import profile_solutions
 
-        return profile_solutions(self, points)
+        return profile_solutions(self, points, alpha)

@@ -90,7 +90,7 @@ class ThresholdFamily(Family):
         odds = np.full(u.size, np.log(max(learnt, 1e-12)) - np.log(left))
         return self.setting.matrix.rough_log_snr_of(odds)[:, None]
 
-    def solutions(self, points: Points) -> list[Solution]:
+    def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
         from ..stationary import class_solutions
 
-        return class_solutions(self, points)
+        return class_solutions(self, points, alpha)

@@ -93,9 +93,9 @@ class UniversalFamily(Family):
         n = alpha.size
         blank = np.empty((n, 0))
         u = np.full(n, -np.inf)
-        return self.solutions(Points(u, blank, np.log(alpha), np.zeros(n), blank, np.ones(n)))
+        return self.solutions(Points(u, blank, np.log(alpha), np.zeros(n), blank, np.ones(n)), alpha)
 
-    def solutions(self, points: Points) -> list[Solution]:
+    def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
         from ..stationary import universal_solutions
 
-        return universal_solutions(self, points)
+        return universal_solutions(self, points, alpha)
