@@ -8,7 +8,7 @@ import pytest
 from potential import central_differences, order_parameters, rs_potential, saddle_point_residuals
 
 import widthwise as ww
-from widthwise.theory import solver
+from widthwise.theory import solve as solver
 
 ASYMMETRIC = ww.readouts.Discrete((-1.2, 0.4, 1.1), (0.3, 0.3, 0.4), normalise=True)
 WITH_ZERO = ww.readouts.Discrete((-1.0, 0.0, 1.3), (0.4, 0.25, 0.35), normalise=True)

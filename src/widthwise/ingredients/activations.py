@@ -119,6 +119,11 @@ class Activation:
 
     # ------------------------------------------------------------------ averages over a pair
 
+    @cached_property
+    def has_jumps(self) -> bool:
+        """Whether it is discontinuous: then g' grows like (1 - x)^(-1/2) towards x = 1."""
+        return bool(self._jumps())
+
     def tail_kernel(self, x: ArrayLike) -> np.ndarray:
         """g(x) for x in [-1, 1]: nonnegative and increasing on [0, 1], of order x^3 at 0."""
         return self._kernel.value(_within(x, -1.0, "an overlap x"))

@@ -25,7 +25,7 @@ __all__ = ["Root", "UnitTable", "UnitValues", "evaluate_units", "unit_table"]
 
 # x from where a unit has just begun to be learnt to where any weights are known, closest where overlaps change.
 _GRID = np.unique(
-    np.concatenate([np.logspace(-12, -4, 33), np.logspace(-4, 8, 193), np.logspace(8, 20, 49)])
+    np.concatenate([np.logspace(-12, -4, 33), np.logspace(-4, 8, 193), np.logspace(8, 30, 67)])
 )
 _N_POLISH = 60
 _LARGEST = 1e60
@@ -75,9 +75,7 @@ def evaluate_units(activation: Activation, weights: WeightLaw, snr: np.ndarray) 
     channel = weights.channel(snr)
     gap = np.minimum(channel.mmse, 1.0)  # rounding
     overlap = np.minimum(channel.overlap, 1.0)
-    # g'' diverges at Q = 1 for kinked activations, but only as (1-Q)^(-1/2) while F' vanishes as
-    # (1-Q)² or faster: the product is 0 there, and taken a whisker below 1 it is exact.
-    curvature = activation.tail_kernel_curvature(np.minimum(overlap, 1 - 1e-14))
+    curvature = _kernel_curvature(activation, overlap, gap)
     # Relative accuracy near Q = 0 from g itself, near 1 from the gap.
     return UnitValues(
         snr,
@@ -90,6 +88,25 @@ def evaluate_units(activation: Activation, weights: WeightLaw, snr: np.ndarray) 
         activation.tail_kernel_gap(gap),
         activation.tail_kernel(overlap),
     )
+
+
+def _kernel_curvature(activation: Activation, overlap: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    """g''(Q), for products with F'.
+
+    For kinked activations it diverges at Q = 1, but only as (1-Q)^(-1/2) while F' vanishes as (1-Q)² or faster:
+    taken a whisker below 1 the product is exact. With a jump g' itself diverges so, and g'' comes from
+    differences of g' in ln(1 - Q), of which it is a smooth function.
+    """
+    curvature = np.asarray(activation.tail_kernel_curvature(np.minimum(overlap, 1 - 1e-14)))
+    is_close = gap < 1e-3
+    if activation.has_jumps and np.any(is_close):
+        step = 1e-3
+        near = np.maximum(gap[is_close], 1e-300)
+        ends = [activation.tail_kernel_gap_slope(near * np.exp(sign * step)) for sign in (-1, 1)]
+        curvature = curvature.copy()
+        with np.errstate(over="ignore", invalid="ignore"):
+            curvature[is_close] = np.minimum(np.nan_to_num((ends[0] - ends[1]) / (2 * step * near)), 1e300)
+    return curvature
 
 
 class UnitTable:
@@ -198,12 +215,15 @@ class UnitTable:
         active = np.arange(z.size)
         for _ in range(_N_POLISH):
             x = np.exp(z[active])
-            u = self(x)
+            channel = self.weights.channel(np.clip(x, 0.0, _LARGEST))
+            overlap, gap = np.minimum(channel.overlap, 1.0), np.minimum(channel.mmse, 1.0)
+            kernel_slope = self.activation.tail_kernel_gap_slope(gap)
+            curvature = _kernel_curvature(self.activation, overlap, gap)
             a, b = pull[active], coupling[active]
             with np.errstate(all="ignore"):
-                force = a * u.overlap + b * u.kernel_slope
+                force = a * overlap + b * kernel_slope
                 error = z[active] - np.log(values2[active] * force)  # rises through the root
-                rate = 1 - x * (a * u.overlap_slope + b * u.kernel_curvature) / force
+                rate = 1 - x * (a + b * curvature) * channel.overlap_slope / force
                 step = -error / rate
             low[active] = np.where(error < 0, z[active], low[active])
             high[active] = np.where(error > 0, z[active], high[active])

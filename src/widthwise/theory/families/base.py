@@ -29,9 +29,12 @@ ACCEPTED = 1e-10
 """Residual (relative error of every saddle-point equation) up to which a solution is reported."""
 
 _RTOL, _MAX_STEPS = 1e-13, 40
-_N_HALVINGS = 9
+_N_HALVINGS = 7
 _N_BISECTIONS = 60
-_NARROW = 1e-3  # width in u of a bracket in which a fold is looked for
+_NARROW = 0.15  # width in u of a bracket in which a fold is looked for
+_FAR = np.log(1e15)  # α and 1/α beyond which nothing is computed
+_N_END = 14
+_MOST_NODES = 400
 _ROUNDING = 1e-13  # changes of ln α that mean nothing
 
 
@@ -63,7 +66,7 @@ class Points:
     def __len__(self) -> int:
         return self.u.size
 
-    def __getitem__(self, rows: np.ndarray) -> Points:
+    def __getitem__(self, rows: np.ndarray | slice) -> Points:
         return Points(*(getattr(self, f.name)[rows] for f in fields(self)))
 
     @classmethod
@@ -136,13 +139,12 @@ class Family(ABC):
     def _points(self, u: np.ndarray, z: np.ndarray, residual: np.ndarray) -> Points:
         s = self.system(u, z)
         n, m = z.shape
-        z_slope = np.zeros((n, m))
         good = np.isfinite(s.by_z).all(axis=(1, 2)) & np.isfinite(s.by_u).all(axis=1)
-        for i in np.nonzero(good)[0] if m else ():
-            try:
-                z_slope[i] = np.linalg.solve(s.by_z[i], -s.by_u[i])
-            except np.linalg.LinAlgError:
-                good[i] = False
+        determinant = np.linalg.det(np.where(good[:, None, None], s.by_z, np.eye(m)))
+        good &= determinant != 0
+        z_slope = np.zeros((n, m))
+        if m and good.any():
+            z_slope[good] = np.linalg.solve(s.by_z[good], -s.by_u[good][..., None])[..., 0]
         slope = s.alpha_by_u + np.sum(s.alpha_by_z * z_slope, axis=1)
         slope[~good] = np.nan
         return Points(u, z, s.log_alpha, residual, z_slope, slope)
@@ -185,46 +187,46 @@ class Family(ABC):
     def _with_ends(
         self, nodes: Points, is_joined: np.ndarray, u: np.ndarray, is_good: np.ndarray
     ) -> tuple[Points, np.ndarray]:
-        """Nodes close to where the curve ends within the grid."""
-        added: list[Points] = []
-        for i in range(u.size - 1):
-            if is_good[i] == is_good[i + 1]:
-                continue
-            inside, outside = (i, i + 1) if is_good[i] else (i + 1, i)
-            k = int(np.nonzero(nodes.u == u[inside])[0][0])
-            last, far = nodes[np.array([k])], u[outside]
-            for _ in range(24):
-                middle = np.array([0.5 * (last.u[0] + far)])
-                new = self.at(middle, last.z + (middle - last.u)[:, None] * last.z_slope)
-                if new.is_good[0]:
-                    last = new
-                else:
-                    far = middle[0]
-            if last.u[0] != u[inside]:
-                added.append(last)
-        if not added:
+        """Nodes close to where the curve ends within the grid, by bisection of all ends at once."""
+        edge = np.nonzero(is_good[:-1] != is_good[1:])[0]
+        inside = np.where(is_good[edge], edge, edge + 1)
+        outside = np.where(is_good[edge], edge + 1, edge)
+        place = np.searchsorted(nodes.u, u[inside])
+        # What lies beyond any α that is computed does not matter.
+        matters = np.abs(nodes.log_alpha[place]) < _FAR
+        last, far = nodes[place[matters]], u[outside[matters]].copy()
+        if not far.size:
             return nodes, is_joined
-        ends = Points.joined(added)
-        joined = dict(zip(nodes.u.tolist(), is_joined.tolist(), strict=True))
+        first = last.u.copy()
+        for _ in range(_N_END):
+            middle = 0.5 * (last.u + far)
+            new = self.at(middle, last.z + (middle - last.u)[:, None] * last.z_slope)
+            far = np.where(new.is_good, far, middle)
+            last = _choose(new.is_good, new, last)
+        ends = last[last.u != first]
         everything = Points.joined([nodes, ends])
-        everything = everything[np.argsort(everything.u)]
-        new_joined = np.zeros(len(everything), dtype=bool)
-        for k, here in enumerate(everything.u[:-1].tolist()):
-            beyond = everything.u[k + 1]
-            if here in joined:
-                new_joined[k] = joined[here] or (beyond in ends.u and not _has_between(u, is_good, here, beyond))
-            else:
-                new_joined[k] = not _has_between(u, is_good, here, beyond)
-        return everything, new_joined
+        order = np.argsort(everything.u, kind="stable")
+        flags = np.concatenate([is_joined, np.zeros(len(ends), dtype=bool)])[order]
+        everything = everything[order]
+        # An end is joined to the node that it was reached from.
+        bad = u[~is_good]
+        for k in np.nonzero(np.isin(everything.u, ends.u))[0]:
+            if k > 0 and not np.any((bad > everything.u[k - 1]) & (bad < everything.u[k])):
+                flags[k - 1] = True
+            if k + 1 < len(everything) and not np.any((bad > everything.u[k]) & (bad < everything.u[k + 1])):
+                flags[k] = True
+        return everything, flags
 
     def _refined(self, nodes: Points, is_joined: np.ndarray) -> tuple[Points, np.ndarray]:
-        for _ in range(_N_HALVINGS):
-            left = np.nonzero(is_joined[:-1] & ~_is_monotone(nodes[:-1], nodes[1:]))[0]  # type: ignore[index]
-            if not left.size:
+        for _ in range(2):  # folds first, then what lies between them
+            for _ in range(_N_HALVINGS):
+                left = np.nonzero(is_joined[:-1] & ~_is_monotone(nodes[:-1], nodes[1:]))[0]
+                if not left.size or len(nodes) > _MOST_NODES:
+                    break
+                nodes, is_joined = self._inserted(nodes, is_joined, left, np.full(left.size, 0.5))
+            turns = np.nonzero(is_joined[:-1] & (nodes.slope[:-1] * nodes.slope[1:] < 0))[0]
+            if not turns.size:
                 break
-            nodes, is_joined = self._inserted(nodes, is_joined, left, np.full(left.size, 0.5))
-        turns = np.nonzero(is_joined[:-1] & (nodes.slope[:-1] * nodes.slope[1:] < 0))[0]
-        if turns.size:
             nodes, is_joined = self._with_folds(nodes, is_joined, turns)
         return nodes, is_joined
 
@@ -284,13 +286,13 @@ class Family(ABC):
         """All points of the curve at the given α: index into alpha, points; and the α at which one was lost."""
         nodes, is_joined = self.curve
         if len(nodes) < 2:
-            return np.empty(0, dtype=int), nodes[:0], np.empty(0, dtype=int)  # type: ignore[index]
+            return np.empty(0, dtype=int), nodes[:0], np.empty(0, dtype=int)
         target = np.log(alpha)
         ahead = nodes.log_alpha - target[:, None]
         crossed = (ahead[:, :-1] * ahead[:, 1:] <= 0) & is_joined[:-1]
         who, left = np.nonzero(crossed)
         if not who.size:
-            return who, nodes[:0], np.empty(0, dtype=int)  # type: ignore[index]
+            return who, nodes[:0], np.empty(0, dtype=int)
         low, high = nodes[left], nodes[left + 1]
         share = _inverse_hermite(low, high, target[who])
         u, z = _hermite(low, high, share)
@@ -299,14 +301,18 @@ class Family(ABC):
         is_inside = (points.u >= low.u - slack) & (points.u <= high.u + slack)
         failed = np.nonzero(~(points.is_good & is_inside))[0]
         if failed.size:
-            again = self._bisected(low[failed], high[failed], target[who[failed]])
+            again, again_is_step = self._bisected(low[failed], high[failed], target[who[failed]])
             for f in fields(Points):
                 getattr(points, f.name)[failed] = getattr(again, f.name)
         good = points.is_good
-        return who[good], points[good], np.unique(who[~good])
+        # A bracket that closes on a step of the curve (a root of another class that ends) holds no solution.
+        is_step = np.zeros(good.size, dtype=bool)
+        is_step[failed] = again_is_step if failed.size else False
+        return who[good & ~is_step], points[good & ~is_step], np.unique(who[~good & ~is_step])
 
-    def _bisected(self, low: Points, high: Points, target: np.ndarray) -> Points:
-        """The crossing within a bracket, by halving it in u, then Newton's method from its middle."""
+    def _bisected(self, low: Points, high: Points, target: np.ndarray) -> tuple[Points, np.ndarray]:
+        """The crossing within a bracket, by halving it in u, and whether the bracket closes on a step."""
+        rest = np.zeros(len(low), dtype=bool)
         for step in range(_N_BISECTIONS):
             u, z = _hermite(low, high, np.full(len(low), 0.5))
             middle = self.at(u, z)
@@ -317,20 +323,19 @@ class Family(ABC):
                 points = self.at_alpha(target, middle.u, middle.z)
                 inside = (points.u >= low.u) & (points.u <= high.u)
                 if np.all(points.is_good & inside):
-                    return points
-            if np.all(high.u - low.u <= 1e-15 * np.abs(high.u)):
+                    return points, rest
+            if np.all(high.u - low.u <= 1e-14 * np.abs(high.u)) or not good.any():
                 break
+        width = high.u - low.u
+        is_step = (np.abs(high.log_alpha - low.log_alpha) > 1e-6) & (width < 1e-9)
         u, z = _hermite(low, high, np.full(len(low), 0.5))
         points = self.at(u, z)
+        again = self.at_alpha(target, u, z)
+        inside = again.is_good & (again.u >= low.u - 1e-9) & (again.u <= high.u + 1e-9)
         off = np.abs(points.log_alpha - target)
         points.residual = np.maximum(points.residual, np.where(np.isfinite(off), off, np.inf))
         points.log_alpha = np.where(points.is_good, target, points.log_alpha)
-        return points
-
-
-def _has_between(u: np.ndarray, is_good: np.ndarray, low: float, high: float) -> bool:
-    """Whether a failed node of the grid lies between two values."""
-    return bool(np.any((u > low) & (u < high) & ~is_good))
+        return _choose(inside, again, points), is_step & ~inside
 
 
 def _choose(condition: np.ndarray, one: Points, other: Points) -> Points:

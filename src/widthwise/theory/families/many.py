@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from .base import Points, System
 from .continuous_profile import jump_levels
 from .threshold import ThresholdFamily
 
-if False:  # pragma: no cover
+if TYPE_CHECKING:
     from ..solution import Solution
 
 __all__ = ["solve_many"]
@@ -31,21 +32,22 @@ _LOG_TILT = np.linspace(np.log(1e-8), np.log(1e15), 140)
 _LOG_COUPLING = 60.0
 _MAX_CLIMB = 400
 _REACH = (1, -1, 2, -2, 3, -3)  # changes of n that are tried
+_CLOSE = 1.0  # in ln α, of points of the curve that are first guesses
 
 
 class _Rows(ThresholdFamily):
     """Threshold families with a number of upper classes for each row."""
 
-    def __init__(self, setting: Setting, n_upper: np.ndarray) -> None:
-        super().__init__(setting, 0)
+    def __init__(self, setting: Setting, n_upper: np.ndarray, upper: Root) -> None:
+        super().__init__(setting, 0, upper)
         self.counts = n_upper
 
     def only(self, rows: np.ndarray) -> _Rows:
-        return _Rows(self.setting, self.counts[rows])
+        return _Rows(self.setting, self.counts[rows], self.upper)
 
     def snr(self, pull: np.ndarray, coupling: np.ndarray) -> np.ndarray:
         roots = self.setting.units.roots
-        upper = roots(self.values2, pull, coupling, Root.HIGHEST)
+        upper = roots(self.values2, pull, coupling, self.upper)
         lower = roots(self.values2, pull, coupling, Root.LOWEST)
         return np.where(np.arange(self.values2.size) < self.counts[:, None], upper, lower)
 
@@ -70,49 +72,53 @@ def solve_many(setting: Setting, alpha: np.ndarray) -> Iterator[tuple[int, Solut
     """Solutions in which units are learnt, with the index of their α."""
     if setting.is_linear:
         return
-    who, u, z, counts = _guesses(setting, alpha)
+    yield from _climbed(setting, alpha, Root.HIGHEST, _guesses(setting, alpha))
+    if setting.units.can_be_known:
+        yield from _climbed(setting, alpha, Root.KNOWN, _guesses_if_known(setting, alpha))
+
+
+def _climbed(
+    setting: Setting, alpha: np.ndarray, upper: Root, guesses: tuple[np.ndarray, ...]
+) -> Iterator[tuple[int, Solution]]:
+    """What the guesses lead to, and all that lie on the way up from there as n changes."""
+    who, u, z, counts = guesses
     if not who.size:
         return
-    target = np.log(alpha)[who]
     solved: dict[tuple[int, int], Solution] = {}
-    states: dict[tuple[int, int], tuple[float, np.ndarray]] = {}
 
     def solve(which: np.ndarray, n: np.ndarray, u: np.ndarray, z: np.ndarray) -> None:
-        points = _Rows(setting, n).solve(np.log(alpha)[which], u, z)
+        points = _Rows(setting, n, upper).solve(np.log(alpha)[which], u, z)
         good = np.nonzero(points.is_good)[0]
         for n_here in np.unique(n[good]):
             rows = good[n[good] == n_here]
-            family = ThresholdFamily(setting, int(n_here))
+            family = ThresholdFamily(setting, int(n_here), upper)
             for row, solution in zip(rows, family.solutions(points[rows], alpha[which[rows]]), strict=True):
                 key = (int(which[row]), int(n_here))
                 if key not in solved or solution.free_entropy > solved[key].free_entropy:
                     solved[key] = solution
-                    states[key] = float(points.u[row]), points.z[row]
 
     solve(who, counts, u, z)
-    del target
-    top = setting.classes.values2.size if setting.classes is not None else 0
+    assert setting.classes is not None
+    top = len(setting.classes)
     tried = set(solved)
     frontier = list(solved)
     for _ in range(_MAX_CLIMB):
-        wanted = []
+        asked: dict[tuple[int, int], tuple[int, int]] = {}
         for key in frontier:
             i, n = key
-            here = solved[key].free_entropy
-            best = max((s.free_entropy for (j, _), s in solved.items() if j == i), default=-np.inf)
-            if here < best - 1e-9 * (1 + abs(best)) and not _is_local_top(solved, key):
-                continue
-            wanted += [(i, n + step, key) for step in _REACH if 0 <= n + step <= top and (i, n + step) not in tried]
-        if not wanted:
+            if _is_local_top(solved, key):
+                near = ((i, n + step) for step in _REACH if 0 <= n + step <= top)
+                asked |= {new: key for new in near if new not in tried}
+        if not asked:
             break
-        unique = {(i, n): key for i, n, key in wanted}
-        tried |= set(unique)
-        which = np.array([i for i, _ in unique])
-        n = np.array([n for _, n in unique])
-        start_u = np.array([states[key][0] for key in unique.values()])
-        start_z = np.array([states[key][1] for key in unique.values()])
-        solve(which, n, start_u, start_z)
-        frontier = [key for key in unique if key in solved]
+        tried |= set(asked)
+        solve(
+            np.array([i for i, _ in asked]),
+            np.array([n for _, n in asked]),
+            np.array([solved[key].parameter for key in asked.values()]),
+            np.array([solved[key].state for key in asked.values()]),
+        )
+        frontier = [key for key in asked if key in solved]
     for (i, _), solution in solved.items():
         yield i, solution
 
@@ -127,23 +133,37 @@ def _is_local_top(solved: dict[tuple[int, int], Solution], key: tuple[int, int])
 def _guesses(
     setting: Setting, alpha: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Index into α, ln B, ln τ and n of first guesses: where the curve of profiles crosses α, or nearly."""
+    """Index into α, ln B, ln τ and n of first guesses: for every n close by, the nearest point of the curve."""
     log_tilt, log_coupling, counts, log_alpha = _curve(setting.problem, setting.theory)
-    target = np.log(alpha)[:, None]
-    low = np.minimum(log_alpha[:-1], log_alpha[1:])
-    high = np.maximum(log_alpha[:-1], log_alpha[1:])
-    # The curve steps back where a class jumps: neighbours overlap by about such a step.
-    slack = 0.02
-    who, left = np.nonzero((target >= low - slack) & (target <= high + slack))
-    width = log_alpha[left + 1] - log_alpha[left]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        share = np.clip(np.nan_to_num((target[who, 0] - log_alpha[left]) / width, nan=0.5), 0.0, 1.0)
+    who, at = [], []
+    for i, target in enumerate(np.log(alpha)):
+        apart = np.abs(log_alpha - target)
+        order = np.argsort(apart)
+        close = order[(apart[order] < _CLOSE) | (np.arange(order.size) < 3)]
+        _, first = np.unique(counts[close], return_index=True)
+        near = np.unique(np.concatenate([close[first], close[:4]]))
+        who += [i] * near.size
+        at += near.tolist()
+    rows, index = np.array(at, dtype=int), np.array(who, dtype=int)
+    shift = np.log(alpha)[index] - log_alpha[rows]  # B is proportional to α at given errors
+    return index, log_coupling[rows] + shift, log_tilt[rows][:, None], counts[rows]
 
-    def between(y: np.ndarray) -> np.ndarray:
-        return y[left] + share * (y[left + 1] - y[left])
 
-    n = np.round(between(counts.astype(float))).astype(int)
-    return who, between(log_coupling), between(log_tilt)[:, None], n
+def _guesses_if_known(
+    setting: Setting, alpha: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The same for weights that are known exactly, with nothing learnt of the other classes."""
+    assert setting.classes is not None
+    total = np.cumsum(setting.classes.powers)
+    n = np.unique(np.round(np.geomspace(1, total.size, 8)).astype(int))
+    n = n[n < total.size]
+    learnt, left = total[n - 1], np.maximum(1 - total[n - 1], 1e-12)
+    gap = setting.output_gap(left, left * setting.kernel_total)
+    slope = setting.problem.channel.free_entropy_slope(gap, setting.power)
+    who = np.repeat(np.arange(alpha.size), n.size)
+    log_coupling = np.log(2 * alpha[who] / setting.gamma) + np.tile(np.log(slope), alpha.size)
+    log_tilt = setting.matrix.rough_log_snr_of(np.log(learnt) - np.log(left))
+    return who, log_coupling, np.tile(log_tilt, alpha.size)[:, None], np.tile(n, alpha.size)
 
 
 @lru_cache(maxsize=32)

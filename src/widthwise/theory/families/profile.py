@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ProfileFamily"]
 
-# Below, so few units are learnt that their share of a bounded law is lost in rounding.
 _LOG_TILT = np.concatenate(
-    [np.arange(np.log(1e-6), np.log(1e-3), 1.2), np.arange(np.log(1e-3), np.log(1e15), 0.7)]
+    [np.arange(np.log(1e-13), np.log(1e-3), 1.2), np.arange(np.log(1e-3), np.log(1e15), 0.7)]
 )
+# Below, so few units of a bounded law are learnt that their share is lost in rounding where they jump.
+_LEAST_TILT = np.log(1e-6)
 _LOG_COUPLING = 60.0
 
 
@@ -92,7 +93,8 @@ class ProfileFamily(Family):
             ends = np.full(u.size, _LOG_COUPLING)
             z = decreasing_root(shortfall, -ends, ends, atol=1e-3)
             # The grid is too coarse for a law whose support ends within one of its cells.
-            bad = np.nonzero(~(np.abs(goal - self.state(u, z[:, None])[2].odds) < 0.3))[0]
+            off = np.abs(goal - self.state(u, z[:, None])[2].odds)
+            bad = np.nonzero(~(off < 0.3) & (u > _LEAST_TILT))[0]
             if bad.size:
                 near = np.full(bad.size, 0.1)
                 is_near = (exact(z[bad] - near) > 0) & (exact(z[bad] + near) < 0)
