@@ -7,7 +7,7 @@ import pytest
 import widthwise as ww
 from widthwise import plotting
 from widthwise.ingredients.activations import ACTIVATIONS
-from widthwise.theory.solve import all_solutions
+from widthwise.theory.solver import all_solutions
 
 matplotlib.use("agg")
 

@@ -120,7 +120,7 @@ def diagram(
     from ..plotting import DIAGRAM_QUANTITIES
     from ..theory.diagram import phase_diagram
     from ..theory.solution import error_column
-    from ..theory.solve import THEORIES
+    from ..theory.solver import THEORIES
 
     check_format(json, csv)
     quantity = choose("--quantity", quantity, DIAGRAM_QUANTITIES, "quantity")
@@ -253,7 +253,7 @@ def _print_lines(problem: Problem, data: Any) -> None:
 
 def _why_no_lines(problem: Problem, data: Any) -> str:
     """What the onset criterion says where it is largest."""
-    from ..theory.solve import exact_reason
+    from ..theory.solver import exact_reason
 
     reason = exact_reason(problem)
     if reason:

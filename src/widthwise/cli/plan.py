@@ -80,7 +80,7 @@ def plan(
     Example: widthwise plan --readouts rademacher --channel probit:0.02 --error zero-one --target 0.1
     """
     from ..theory.planner import samples_needed
-    from ..theory.solve import THEORIES
+    from ..theory.solver import THEORIES
 
     check_format(json, csv)
     theory = choose("--theory", theory, THEORIES, "theory")

@@ -119,7 +119,7 @@ def predict(
     Example: widthwise predict --readouts rademacher --channel probit:0.1 --error zero-one
     """
     from ..theory.solution import FIELDS, error_column
-    from ..theory.solve import BRANCHES
+    from ..theory.solver import BRANCHES
 
     check_format(json, csv)
     branch = choose("--branch", branch, [*BRANCHES, "all"], "branch")
@@ -218,7 +218,7 @@ def phase(point: Solution) -> str:
 def _solve(problem: Problem, alphas: np.ndarray, branch: str, error: str | None) -> list[Solution]:
     from ..theory.errors import with_error
     from ..theory.solution import LearningCurve, Solution
-    from ..theory.solve import as_alpha, all_solutions, learning_curve
+    from ..theory.solver import as_alpha, all_solutions, learning_curve
 
     if branch != "all":
         return list(learning_curve(problem, alphas, branch, error=error))

@@ -106,7 +106,7 @@ def simulate(
 
     Example: widthwise simulate sweep.toml --store runs --cluster tcp://localhost:8786
     """
-    from ..theory.solve import BRANCHES
+    from ..theory.solver import BRANCHES
 
     check_format(json, csv)
     if plot is not None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..theory.solve import learning_curve
+from ..theory.solver import learning_curve
 from .quantities import values_of
 from .tasks import quietly, read_problem
 from .uploads import Measured

@@ -99,7 +99,7 @@ def _run(
     try:
         from .. import learners
         from ..networks.instance import sample_instance
-        from ..theory.solve import solve
+        from ..theory.solver import solve
 
         problem, errors = read_problem(fields)
         if problem is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..theory.solve import all_solutions
+from ..theory.solver import all_solutions
 from ..theory.transitions import Transition, transitions
 from .compute import Task, Workers
 from .figures import ALPHA_LABEL, finish

@@ -14,7 +14,7 @@ from ..problem import Problem
 from ..theory.landscape import Landscape, landscape
 from ..theory.overlap_profile import overlap_profile
 from ..theory.solution import Solution
-from ..theory.solve import solutions
+from ..theory.solver import solutions
 from .figures import DASHES, STATES, look
 from .tasks import quietly, read_problem
 

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from ..problem import Problem
 from ..theory.errors import channel_error, error
 from ..theory.linear_regime import solve_linear
-from ..theory.solve import InexactPotentialWarning, learning_curve
+from ..theory.solver import InexactPotentialWarning, learning_curve
 
 __all__ = ["Equivalent", "equivalent_data", "theory_errors"]
 

@@ -7,7 +7,7 @@ from .factorised import factorised_transition
 from .linear_regime import LinearRegime, solve_linear
 from .planner import SamplesNeeded, samples_needed
 from .solution import LearningCurve, NotConverged, Solution
-from .solve import learning_curve, solutions, solve
+from .solver import learning_curve, solutions, solve
 from .state_evolution import StateEvolution, state_evolution
 from .transitions import Transition, onset, transitions
 

@@ -17,7 +17,7 @@ from .families.base import Family, Points
 from .families.classes import ClassFamily
 from .families.registry import specialised_families
 from .solution import LearningCurve, Solution
-from .solve import all_solutions, as_alpha, exact_reason
+from .solver import all_solutions, as_alpha, exact_reason
 from .transitions import births
 from .units import Root
 

@@ -11,7 +11,7 @@ from ..problem import Problem
 from .factorised import factorised_transition
 from .setting import readout_classes
 from .solution import Solution
-from .solve import exact_reason
+from .solver import exact_reason
 from .transitions import Transition, transitions
 
 __all__ = ["BEYOND", "SIDE", "halvings", "keyed", "lines_of"]

@@ -17,7 +17,7 @@ from .diagram_lines import BEYOND, halvings, lines_of
 from .diagram_plan import Plan
 from .setting import readout_classes
 from .solution import Solution
-from .solve import all_solutions
+from .solver import all_solutions
 from .transitions import Transition
 
 __all__ = ["COUNTS", "FLAGS", "NUMBERS", "Row", "Table", "sizes_of", "solve_row"]

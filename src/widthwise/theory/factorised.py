@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..problem import Problem
-from .solve import as_alpha, learning_curve
+from .solver import as_alpha, learning_curve
 
 __all__ = ["factorised_transition"]
 

@@ -24,7 +24,7 @@ from .families.continuous_profile import ContinuousProfile, jump_levels
 from .families.registry import FEW_CLASSES
 from .landscape_division import best_divisions
 from .setting import Setting, setting_of
-from .solve import as_alpha
+from .solver import as_alpha
 from .units import Root
 
 __all__ = ["Landscape", "landscape"]

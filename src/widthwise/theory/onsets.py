@@ -21,7 +21,7 @@ from .families.continuous_profile import ContinuousProfile
 from .families.profile import ProfileFamily
 from .families.registry import specialised_families
 from .setting import setting_of
-from .solve import universal_solutions
+from .solver import universal_solutions
 
 __all__ = ["first_unit", "onset", "onset_criterion", "profile_onset"]
 

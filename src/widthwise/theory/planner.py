@@ -20,7 +20,7 @@ from ..problem import Problem
 from .errors import check_error, error_at, gap_of_error
 from .linear_regime import solve_linear
 from .setting import THEORIES, Setting, setting_of
-from .solve import InexactPotentialWarning, learning_curve
+from .solver import InexactPotentialWarning, learning_curve
 
 __all__ = ["Need", "SamplesNeeded", "samples_needed"]
 

@@ -25,7 +25,7 @@ from .onsets import first_unit, onset, onset_criterion
 from .segments import Segment, segment_of
 from .setting import readout_classes, setting_of
 from .solution import Solution
-from .solve import ALPHA_RANGE, all_solutions, as_alpha, exact_reason, same_solution
+from .solver import ALPHA_RANGE, all_solutions, as_alpha, exact_reason, same_solution
 from .units import Root
 
 __all__ = ["Birth", "Transition", "TransitionList", "births", "onset", "onset_criterion", "transitions"]

@@ -91,6 +91,11 @@ class Family(ABC):
     def grid(self) -> np.ndarray:
         """Values of u to begin with."""
 
+    @property
+    def stops(self) -> np.ndarray:
+        """Values of u after which it is asked whether the rest of the grid matters."""
+        return np.empty(0)
+
     @abstractmethod
     def guess(self, u: np.ndarray) -> np.ndarray:
         """First guesses of the unknowns z, one row for each u."""
@@ -154,7 +159,7 @@ class Family(ABC):
     @cached_property
     def curve(self) -> tuple[Points, np.ndarray]:
         """Nodes in order of u, and whether each is joined to the next by a monotone piece of ln α(u)."""
-        found = self._with_retries(self.at(self.grid))
+        found = self._with_retries(self._on_grid())
         u, is_good = found.u, found.is_good
         nodes = found[is_good]
         if not len(nodes):
@@ -164,6 +169,19 @@ class Family(ABC):
         is_joined = np.append(np.diff(position) == 1, False)
         nodes, is_joined = self._with_ends(nodes, is_joined, u, is_good)
         return self._refined(nodes, is_joined)
+
+    def _on_grid(self) -> Points:
+        """The grid, from its lower end up to where α is beyond anything that is computed."""
+        grid = self.grid
+        parts = []
+        for chunk in np.split(grid, np.unique(np.searchsorted(grid, self.stops))):
+            if not chunk.size:
+                continue
+            parts.append(self.at(chunk))
+            last = parts[-1][-1:]
+            if last.is_good[0] and last.log_alpha[0] > _FAR and last.slope[0] > 0.5:
+                break
+        return Points.joined(parts)
 
     def _with_retries(self, found: Points) -> Points:
         """Points that failed, tried again from their neighbours."""

@@ -80,6 +80,10 @@ class ClassFamily(Family):
         every = np.arange(u.size)
         return u[np.where(is_coarse, every % 2 == 0, every % 4 == 0) | (every == u.size - 1)]
 
+    @property
+    def stops(self) -> np.ndarray:
+        return np.log([1e8, 1e12, 1e16, 1e20, 1e24])
+
     def log_tilt(self, points: Points) -> np.ndarray:
         return points.z[:, 0]
 

@@ -33,14 +33,15 @@ class UniversalFamily(Family):
     @property
     def grid(self) -> np.ndarray:
         setting = self.setting
-        # From where nothing is learnt to where all of the matrix is: α spans what is computed.
         full = setting.output_gap(np.ones(1), np.full(1, setting.kernel_total))
-        none = setting.output_gap(np.zeros(1), np.full(1, setting.kernel_total))
-        channel = setting.problem.channel
-        slopes = channel.free_entropy_slope(np.array([full[0], none[0]]), setting.power)
-        least, most = np.log(2 / setting.gamma) + np.log(np.maximum(slopes, 1e-280))
-        low, high = min(least, most) + np.log(1e-16), max(least, most) + np.log(1e14)
-        return np.linspace(low, high, int(np.clip((high - low) / 0.8, 20, 600)))
+        slope = setting.problem.channel.free_entropy_slope(full, setting.power)
+        # From where nothing is learnt; labels that hardly depend on what is known of λ need a large B.
+        low = float(np.log(2 / setting.gamma) + np.log(np.maximum(slope, 1e-30))[0] + np.log(1e-16))
+        return np.arange(low, low + 150.0, 0.8)
+
+    @property
+    def stops(self) -> np.ndarray:
+        return self.grid[40::8]
 
     def guess(self, u: np.ndarray) -> np.ndarray:
         return np.empty((u.size, 0))

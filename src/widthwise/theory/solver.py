@@ -179,7 +179,10 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
         at[i].append(solution)
     reach = _reach(problem, theory)
     ranked = []
+    unseen = _unseen(problem, theory)
     for i, (a, here) in enumerate(zip(alpha, at, strict=True)):
+        if a < unseen:  # what is learnt of single units is below rounding
+            here[0] = replace(here[0], is_stable=here[0].is_converged)
         ranked.append([] if a > reach else _ranked(problem, float(a), here, is_complete=i not in lost))
     return ranked
 
@@ -198,6 +201,15 @@ def _ranked(problem: Problem, alpha: float, found: list[Solution], *, is_complet
         return [Solution.missing(problem, alpha, "equilibrium", UNRESOLVED), *good]
     good[best] = replace(good[best], is_equilibrium=True, note=note)
     return good
+
+
+def _unseen(problem: Problem, theory: str) -> float:
+    """α up to which a continuous law has units that are learnt, but too few to be seen."""
+    setting = setting_of(problem, theory)
+    if setting.classes is not None or setting.is_linear:
+        return 0.0
+    nodes, _ = specialised_families(problem, theory)[0].curve
+    return float(np.exp(nodes.log_alpha[0])) if len(nodes) else np.inf
 
 
 def _reach(problem: Problem, theory: str) -> float:
