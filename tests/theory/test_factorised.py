@@ -8,7 +8,8 @@ from potential import central_differences, order_parameters
 from scipy.optimize import brentq
 
 import widthwise as ww
-from widthwise.theory.factorised import GaussianMatrixTable, factorised_transition
+from widthwise.theory.factorised import factorised_transition
+from widthwise.theory.matrix_channel import GaussianMatrix
 
 ASYMMETRIC = ww.readouts.Discrete((-1.2, 0.4, 1.1), (0.3, 0.3, 0.4), normalise=True)
 RELU = ww.Problem("relu", readouts="four-point", channel=0.1, gamma=0.5)
@@ -50,22 +51,24 @@ def test_solutions_are_stationary_points_of_the_printed_potential(problem, alpha
             assert abs(difference) < 1e-11, which
 
 
-def test_table_is_consistent():
-    table = GaussianMatrixTable()
-    snr, more = np.array([0.0, 1e-6, 0.3, 7.0, 1e8]), np.array([0.2, 1e-3, 5.0, 0.01, 3.0])
-    mmse, recovered, slope = table.exact(snr)
-    assert mmse + recovered == pytest.approx(1)
-    step = 1e-5 * (1 + snr)
-    assert slope == pytest.approx((table.exact(snr + step)[0] - table.exact(snr - step)[0]) / (2 * step))
-    drop = table.information_drop(snr, step) - table.information_drop(snr, -step)
-    assert -drop / (2 * step) == pytest.approx(mmse / 4, rel=1e-9)  # I-MMSE
-    pair = table.pair(snr, more)
+def test_gaussian_matrix_is_consistent():
+    matrix = GaussianMatrix()
+    snr, more = np.array([1e-9, 1e-6, 0.3, 7.0, 1e8]), np.array([0.2, 1e-3, 5.0, 0.01, 3.0])
+    u, step = np.log(snr), 1e-5
+    mmse, recovered, slope = matrix.mmse(u)
+    assert mmse == pytest.approx(1 / (1 + snr)) and mmse + recovered == pytest.approx(1)
+    assert slope == pytest.approx((matrix.mmse(u + step)[0] - matrix.mmse(u - step)[0]) / (2 * step), abs=1e-10)
+    # I-MMSE: 4 dι/d ln η = η mmse
+    rise = matrix.information(u + step) - matrix.information(u - step)
+    assert 4 * rise / (2 * step) == pytest.approx(snr * mmse, rel=1e-6)
+    pair = matrix.pair(u, np.log(more))
     # γA = q̂₂/(1 + q̂₂(1 - m)) with 1 - m = mmse(τ)
-    assert pair.pull == pytest.approx(more / (1 + more * mmse), rel=1e-14)
-    with np.errstate(divide="ignore"):
-        pull, after = table.guess(np.log(snr), np.log(more))
-    assert pull == pytest.approx(pair.pull) and after == pytest.approx(pair.mmse_after)
-    assert table.steepening(snr) == pytest.approx(table.guess_steepening(np.log(snr + 1e-300), pair))
+    assert np.exp(pair.log_pull) == pytest.approx(more / (1 + more * mmse), rel=1e-13)
+    assert pair.mmse_after == pytest.approx(1 / (1 + snr + more))
+    for slopes, du, dh in ((pair.pull_by_tilt, step, 0.0), (pair.pull_by_hat, 0.0, step)):
+        ends = [matrix.pair(u + sign * du, np.log(more) + sign * dh).log_pull for sign in (1, -1)]
+        assert slopes == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=1e-7)
+    assert matrix.information_drop(u, np.log(more)) == pytest.approx(-0.25 * np.log1p(more / (1 + snr)), rel=1e-12)
 
 
 def test_overlap_printed_for_sigma3():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.theory.made_once import exact_families
-from widthwise.theory.transitions import onset_criterion
+from widthwise.theory.families.registry import specialised_families
+from widthwise.theory.transitions import births, onset_criterion
 
 SIGMA3 = ww.Problem("sigma3", "rademacher", "homogeneous", 1.25, 0.5)
 SIGMA2 = ww.Problem("sigma2", "rademacher", "homogeneous", 1.25, 0.5)
@@ -33,7 +33,7 @@ def test_the_first_onset_is_exact():
     assert found[0].alpha == ww.onset(FOUR)
     assert onset_criterion(FOUR, found[0].alpha) == pytest.approx(1, abs=1e-10)
     # It is also where the family of solutions with small overlap ends.
-    log_alpha = exact_families(FOUR)[0].solve(np.log([1e-8]))[1]
+    log_alpha = specialised_families(FOUR)[0].at(np.log([1e-8])).log_alpha
     assert np.exp(log_alpha[0]) == pytest.approx(found[0].alpha, rel=3e-8)
 
 
@@ -159,14 +159,14 @@ def test_folds_are_extrema():
 )
 def test_spinodals_are_exact(problem, which):
     """A parabola through three points of the curve has its vertex at the fold, to 1e-8 of α."""
-    family = exact_families(problem)[which - 1]
-    for u, log_alpha, bend in zip(*family.turning_points, strict=True):
+    family = specialised_families(problem)[which - 1]
+    folds = family.folds
+    for u, log_alpha in zip(folds.u, folds.log_alpha, strict=True):
         step = 1e-3
-        before, at, after = family.solve(u + np.array([-step, 0.0, step]))[1]
+        before, at, after = family.at(u + np.array([-step, 0.0, step])).log_alpha
         slope, curvature = (after - before) / (2 * step), (after + before - 2 * at) / step**2
         assert abs(0.5 * slope**2 / curvature) < 1e-9
         assert log_alpha == pytest.approx(at, abs=1e-11)
-        assert bend == pytest.approx(curvature, rel=0.05)
 
 
 @pytest.mark.slow
@@ -209,21 +209,22 @@ def test_eight_sizes_of_readouts_jump_one_after_the_other():
 
 
 @pytest.mark.slow
-def test_many_sizes_of_readouts_are_one_profile_and_the_list_says_so(monkeypatch):
-    """Continuous onsets of a profile are those of the classes taken one by one."""
-    from widthwise.theory import made_once, solver, stretches
+def test_many_sizes_of_readouts_are_learnt_as_few_are(monkeypatch):
+    """Two routes to one list: a family for each class, or the number of learnt classes chosen by the potential."""
+    from widthwise.theory.families import registry
 
     problem = ww.Problem("relu", readouts=EIGHT, gamma=0.61)
     one_by_one = ww.transitions(problem, 1.5)
-    for module in (made_once, solver, stretches):
-        monkeypatch.setattr(module, "FEW_CLASSES", 6)
-    for cached in (made_once._exact_families, stretches.stretches_of, stretches.births):
-        cached.cache_clear()
-    profile = ww.transitions(problem, 1.5)
-    for cached in (made_once._exact_families, stretches.stretches_of, stretches.births):
-        cached.cache_clear()
-    assert [t.alpha for t in profile] == pytest.approx([t.alpha for t in one_by_one], rel=1e-7)
-    assert "8 distinct |readouts|" in profile.note and profile.note in str(profile)
+    clear = (registry._specialised.cache_clear, births.cache_clear)
+    for each in clear:
+        each()
+    monkeypatch.setattr(registry, "FEW_CLASSES", 6)
+    as_many = ww.transitions(problem, 1.5)
+    for each in clear:
+        each()
+    assert len(one_by_one) > 2
+    assert [t.alpha for t in as_many] == pytest.approx([t.alpha for t in one_by_one], rel=1e-9)
+    assert [t.readout for t in as_many] == pytest.approx([t.readout for t in one_by_one])
     assert "smaller |v| follow" in ww.transitions(ww.Problem("relu", readouts="uniform"), 1.0).note
 
 

@@ -20,15 +20,17 @@ from .solution import Solution
 
 __all__ = ["Segment", "segment_of"]
 
+_ENDLESS = math.log(1e10)  # ln α from which a segment is taken to go on for ever
+
 
 @dataclass(frozen=True)
 class Segment:
-    """Part of a family: ``n_folds`` of its folds come before. No family: perfect learning."""
+    """Part of a family, numbered from its beginning. No family: perfect learning."""
 
     problem: Problem
     theory: str
     family: Family | None
-    n_folds: int = 0
+    number: int = 0
 
     def at(self, alpha: float, near: Solution | None = None) -> Solution | None:
         """The solution of this segment at α, if there is one.
@@ -42,13 +44,9 @@ class Segment:
             return self.family.solutions(point, np.array([alpha]))[0] if point.is_good[0] else None
         _, points, _ = self.family.crossings(np.array([alpha]))
         for i in range(len(points)):
-            if self._count(points.u[i]) == self.n_folds:
+            if _number(self.family, points.u[i]) == self.number:
                 return self.family.solutions(points[np.array([i])], np.array([alpha]))[0]
         return None
-
-    def _count(self, u: float) -> int:
-        assert self.family is not None
-        return int(np.sum(self.family.folds.u < u))
 
     @property
     def begin(self) -> float:
@@ -65,12 +63,32 @@ class Segment:
         if self.family is None or isinstance(self.family, ThresholdFamily):
             return 0.0, math.inf
         nodes, _ = self.family.curve
-        if not len(nodes):
+        own = nodes.log_alpha[_numbers(self.family) == self.number]
+        # A fold belongs to both of its segments.
+        folds = self.family.folds
+        cuts = _cuts(self.family)
+        beside = [c for c in (cuts[self.number - 1 : self.number] if self.number else []) if c in folds.u]
+        beside += [c for c in cuts[self.number : self.number + 1] if c in folds.u]
+        own = np.concatenate([own, *(folds.log_alpha[folds.u == c] for c in beside)])
+        if not own.size:
             return 0.0, math.inf
-        folds = np.exp(self.family.folds.log_alpha)
-        first, last = np.exp(nodes.log_alpha[[0, -1]])
-        edges = [float(first), *folds.tolist(), math.inf if self.n_folds == folds.size and last > first else float(last)]
-        return edges[self.n_folds], edges[self.n_folds + 1]
+        low, high = float(np.exp(own.min())), float(np.exp(min(own.max(), 700.0)))
+        return low, math.inf if own.max() > _ENDLESS else high
+
+
+def _cuts(family: Family) -> np.ndarray:
+    """Where segments end: folds, and gaps of the curve (such as where α becomes infinite)."""
+    nodes, is_joined = family.curve
+    gaps = np.nonzero(~is_joined[:-1])[0]
+    return np.sort(np.concatenate([family.folds.u, 0.5 * (nodes.u[gaps] + nodes.u[gaps + 1])]))
+
+
+def _numbers(family: Family) -> np.ndarray:
+    return np.searchsorted(_cuts(family), family.curve[0].u)
+
+
+def _number(family: Family, u: float) -> int:
+    return int(np.searchsorted(_cuts(family), u))
 
 
 def segment_of(solution: Solution, theory: str = "main") -> Segment:
@@ -78,4 +96,4 @@ def segment_of(solution: Solution, theory: str = "main") -> Segment:
     family = solution.family
     if family is None or isinstance(family, ThresholdFamily):
         return Segment(solution.problem, theory, family)
-    return Segment(solution.problem, theory, family, int(np.sum(family.folds.u < solution.parameter)))
+    return Segment(solution.problem, theory, family, _number(family, solution.parameter))

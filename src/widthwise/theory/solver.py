@@ -162,7 +162,9 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
     for i, solution in enumerate(universal_solutions(problem, alpha)):
         # f_uni of the factorised theory has no overlaps of units in which it could be unstable.
         at[i].append(solution if theory == "main" else replace(solution, is_stable=solution.is_converged))
-    families: tuple[Family, ...] = (universal_family(problem), *specialised_families(problem, theory))
+    families: tuple[Family, ...] = ()
+    if not setting.is_linear:
+        families = (universal_family(problem), *specialised_families(problem, theory))
     for family in families:
         index, points, missed = family.crossings(alpha)
         lost |= set(missed.tolist())

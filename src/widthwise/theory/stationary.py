@@ -63,13 +63,15 @@ def universal_solutions(family: UniversalFamily, points: Points, alpha: np.ndarr
         is_stiff = (recovered == 0) | (largest2 * recovered / setting.gamma < 1 + _MARGIN)
     blank = np.zeros((n, v.size))
     alpha = np.exp(points.log_alpha) if alpha is None else alpha
-    gap = setting.output_gap(pair.mmse_after, np.full(n, setting.kernel_total))
-    hat = np.exp(log_hat)
-    # -mmse'(q̂₂), from d mmse/d ln q̂₂.
-    with np.errstate(divide="ignore", invalid="ignore"):
-        steep = np.where(hat > 0, -pair.after_by_hat / hat, 1.0)
-    bend = setting.problem.channel.free_entropy_curvature(gap, setting.power)
-    is_maximum = 4 * alpha * bend * (0.5 * setting.mu2_squared) ** 2 * steep < 1
+    is_maximum = np.ones(n, dtype=bool)
+    if setting.mu2_squared > 0:
+        gap = setting.output_gap(pair.mmse_after, np.full(n, setting.kernel_total))
+        hat = np.exp(log_hat)
+        # -mmse'(q̂₂), from d mmse/d ln q̂₂.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            steep = np.where(hat > 0, -pair.after_by_hat / hat, 1.0)
+        bend = setting.problem.channel.free_entropy_curvature(gap, setting.power)
+        is_maximum = 4 * alpha * bend * (0.5 * setting.mu2_squared) ** 2 * steep < 1
     averages = Averages(
         np.zeros(n), np.ones(n), np.full(n, setting.kernel_total), np.zeros(n), np.zeros((2, n)), np.zeros((2, n))
     )
@@ -145,10 +147,15 @@ def _solutions(family: Family, points: Points, branch: str, s: _Stationary) -> l
     if setting.mu2_squared == 0 and setting.theory == "main" and np.isfinite(log_tilt).any():
         log_tilt = setting.spectral.log_snr_of(s.averages.odds)
     entropy = 0.25 * hat * after + setting.gamma * s.averages.entropy + drop
-    free_entropy = channel.free_entropy(gap, power) + entropy / s.alpha
-    deficit = channel.free_entropy_known(power) - channel.free_entropy(gap, power)
-    information = (s.alpha * deficit - entropy) / setting.gamma
-    bayes, gibbs = channel.bayes_error(gap, power), channel.gibbs_error(gap, power)
+    known = channel.free_entropy_known(power)
+    if setting.is_linear:  # no gap is left
+        data = np.full(gap.size, known)
+        bayes = gibbs = np.full(gap.size, channel.irreducible_error(power))
+    else:
+        data = channel.free_entropy(gap, power)
+        bayes, gibbs = channel.bayes_error(gap, power), channel.gibbs_error(gap, power)
+    free_entropy = data + entropy / s.alpha
+    information = (s.alpha * (known - data) - entropy) / setting.gamma
     v, weight = readout_grid(problem)
     return [
         Solution(

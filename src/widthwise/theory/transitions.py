@@ -241,14 +241,9 @@ def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) ->
     born = [b for b in births(problem) if low.alpha <= b.alpha <= high.alpha and b.number in newly]
     if born and jump < 0.05 and len(newly) <= len({b.number for b in born}):
         return [Transition(b.readout, b.alpha, "continuous") for b in sorted(born, key=lambda b: b.alpha)]
-    if old == new:
-        if not newly or not has_few_classes(setting) or depth > 40:
-            return []
-        # A class is born within the range, away from the sides that were looked at.
-        return _halved(problem, low, high, depth)
-    followed = old.at(high.alpha, low)
+    followed = high if old == new else old.at(high.alpha, low)
     if followed is not None and same_solution(followed, high):
-        return []
+        return [t for k in sorted(newly) for t in _born_along(old, low, high, k)]
     crossing = _maxwell_point(old, new, low, high)
     if crossing is None:
         return _halved(problem, low, high, depth) if depth < 12 else []
@@ -265,6 +260,39 @@ def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) ->
     ):
         return _between(problem, low, middle, depth + 1) + _between(problem, middle, high, depth + 1)
     return _first_order(problem, (new.begin, min(old.end, _unstable_from(old, before))), *crossing)
+
+
+def _born_along(segment: Segment, low: Solution, high: Solution, k: int) -> list[Transition]:
+    """The α at which v²A of class k passes 1 along a segment."""
+    classes = readout_classes(low.problem)
+    if classes is None:
+        return []
+    near = low
+
+    def surplus(log_alpha: float) -> float:
+        nonlocal near
+        found = segment.at(math.exp(log_alpha), near)
+        if found is None:
+            return math.nan
+        near = found
+        return math.log(classes.values2[k]) + _log_pull(found, segment.theory)
+
+    a, b = math.log(low.alpha), math.log(high.alpha)
+    if not surplus(a) < 0 < surplus(b):
+        return []
+    at, _ = bracketed_root(surplus, a, b, xtol=1e-14, ftol=1e-13)
+    return [Transition(float(classes.sizes[k]), math.exp(at), "continuous")]
+
+
+def _log_pull(solution: Solution, theory: str) -> float:
+    """ln A of a solution."""
+    setting = setting_of(solution.problem, theory)
+    if solution.matrix_overlap_hat == 0:
+        return -math.inf
+    log_hat = np.log([solution.matrix_overlap_hat])
+    if solution.tilt == 0:
+        return float(np.log(setting.spectral.mmse(log_hat)[1])[0]) - math.log(setting.gamma)
+    return float(setting.matrix.pair(np.log([solution.tilt]), log_hat).log_pull[0]) - math.log(setting.gamma)
 
 
 def _halved(problem: Problem, low: Solution, high: Solution, depth: int) -> list[Transition]:
