@@ -161,21 +161,33 @@ class MixtureIntegrals:
 
     def _variance(self, post: _Posterior) -> Array:
         """Var(w | y): the variances of the components and the squared distances between their means."""
-        v = self.variances[post.seen]
-        # Means seen from that of the cell, or from y/sqrt(snr) where a component is wider than the noise.
-        is_wide = post.root**2 * v > 1
-        near = post.root * v * post.z / post.s - post.apart
-        mean = np.where(is_wide, -post.z / (post.root * post.s), near) if is_wide.any() else near
         # Spread about the mean of the most likely component: the difference below loses at most a factor
         # equal to the number of components, and nothing when one component dominates.
-        likeliest = post.log_ratio.argmax(axis=0)[None]
-        spread = mean - np.take_along_axis(mean, likeliest, axis=0)
-        if is_wide.any():
-            turned = np.broadcast_to(is_wide, mean.shape).astype(float)
-            turned = turned - np.take_along_axis(turned, likeliest, axis=0)
-            spread += turned * (post.from_cell / post.root)
+        likeliest = post.log_ratio.argmax(axis=0)
+        if post.seen.shape[1] == 1:
+            best = post.seen[likeliest, 0, 0]
+        else:
+            best = post.seen[likeliest, np.arange(likeliest.shape[0])[:, None], 0]
+        spread = np.take(self.apart, post.seen * self.means.size + best)
+        v = self.variances[post.seen]
+        if v.any():
+            spread = self._spread_of_wide(post, v, likeliest[None], spread)
         shift = (post.probability * spread).sum(axis=0)
         return (post.probability * (v / post.s**2 + spread**2)).sum(axis=0) - shift**2
+
+    def _spread_of_wide(self, post: _Posterior, v: Array, likeliest: Index, apart: Array) -> Array:
+        """Distances between posterior means, given those between the means of the components."""
+        # Each is seen from m_i or, if the component is wider than the noise, from y/sqrt(snr).
+        is_wide = np.broadcast_to(post.root**2 * v > 1, post.z.shape)
+        from_mean = post.z * post.s / post.root
+        shift = np.where(is_wide, -post.z / (post.root * post.s), post.root * v * post.z / post.s)
+        wide_best, from_best, shift_best = (
+            np.take_along_axis(a, likeliest, axis=0) for a in (is_wide, from_mean, shift)
+        )
+        between = np.where(
+            is_wide, np.where(wide_best, 0.0, from_best), np.where(wide_best, -from_mean, apart)
+        )
+        return between + (shift - shift_best)
 
     def _evidence(self, post: _Posterior, cell: Index) -> tuple[Array, Array]:
         """ln of L = sum_i p_i L_i, the likelihoods against pure noise, and the posterior mean of w."""
