@@ -227,6 +227,60 @@ def test_jumps_add_dirac_masses():
     np.testing.assert_allclose(total, 2 * (steps.tail_kernel(x) + bends.tail_kernel(x)), atol=1e-13)
 
 
+TINY = np.geomspace(1e-300, 0.9, 61)
+
+
+def test_sign_near_one_against_its_closed_form():
+    # E[sign sign] = (2/pi) arcsin(x), and mu_1^2 = 2/pi, mu_2 = 0.
+    made = activation("sign(x)")
+    width = np.sqrt(TINY * (2 - TINY))  # sqrt(1 - x^2)
+    slope = 2 / np.pi * (1 / width - 1)
+    np.testing.assert_allclose(made.tail_kernel_gap_slope(TINY), slope, rtol=3e-13, atol=1e-13)
+    drop = 2 / np.pi * (2 * np.arcsin(np.sqrt(TINY / 2)) - TINY)
+    np.testing.assert_allclose(made.tail_kernel_gap(TINY), drop, rtol=3e-13)
+    gap, width = TINY[TINY > 1e-200], width[TINY > 1e-200]  # where width^3 does not underflow
+    bend = 2 / np.pi * gap * (1 - gap) / width**3
+    np.testing.assert_allclose(made.tail_kernel_gap_bend(gap), bend, rtol=3e-12)
+    np.testing.assert_allclose(made.tail_kernel_gap_curvature(gap), bend / gap, rtol=3e-12)
+    np.testing.assert_allclose(made.tail_kernel_gap_bend(1e-300), 0.5 * slope[0], rtol=3e-12)
+    for function in (made.tail_kernel_gap_slope, made.tail_kernel_gap_curvature, made.tail_kernel_gap_bend):
+        assert function(0.0) == np.inf
+    assert made.tail_kernel_gap(0.0) == 0 and np.isinf(made.tail_kernel_gap_curvature(1e-250))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["step(x-0.4)+relu(x)", "sign(x-0.3)+0.2*x", "max(sign(x+0.7),tanh(2*x))", "relu", "elu", "tanh(3*x)"],
+)
+def test_near_one_the_gap_its_slope_and_its_curvature_are_derivatives(spec):
+    made = activation(spec)
+    # In ln(gap) with step 0.02, of eighth order: 1e-14 or rounding 1e-15/0.02 of each function's own size.
+    gap, h = np.array([1e-280, 3e-120, 1e-17, 2e-8, 0.011, 0.37])[:, None], 0.02
+    weights = np.array([1 / 280, -4 / 105, 1 / 5, -4 / 5, 0, 4 / 5, -1 / 5, 4 / 105, -1 / 280]) / h
+    points = gap * np.exp(h * np.arange(-4, 5))
+    slope, bend = made.tail_kernel_gap_slope(gap), made.tail_kernel_gap_bend(gap)
+    drop_rate = (made.tail_kernel_gap(points) @ weights)[:, None]
+    np.testing.assert_allclose(drop_rate, gap * slope, rtol=1e-11)
+    fall = -(made.tail_kernel_gap_slope(points) @ weights)[:, None]
+    assert np.all(np.abs(fall - bend) < 1e-9 * bend + 1e-12 * slope)
+    curved = gap > 1e-200
+    np.testing.assert_allclose(
+        made.tail_kernel_gap_curvature(gap[curved]) * gap[curved], bend[curved], rtol=1e-13
+    )
+    assert np.all(np.diff(made.tail_kernel_gap_slope(TINY)) <= 1e-14 * slope.max())
+
+
+@pytest.mark.parametrize("spec", ["step(x-0.4)", "sign(x-0.3)+0.2*x"])
+def test_a_jump_without_mirror_image_is_no_matter_at_minus_one(spec):
+    # E[sigma(y) sigma(-y + small)]: the slope is that of the density of the pair at (k, k), 0 at x = -1.
+    made = activation(spec)
+    expected = -(made.hermite[1] ** 2) + made.hermite[2] ** 2
+    if spec.startswith("sign"):
+        # sigma' = 2 delta(x - 0.3) + 0.2
+        expected += 2 * 0.2 * 2 * math.exp(-(0.3**2) / 2) / math.sqrt(2 * math.pi) + 0.2**2
+    np.testing.assert_allclose(made.tail_kernel_slope([-1.0, -1 + 1e-14]), expected, rtol=1e-12)
+
+
 # ---------------------------------------------------------------------------- identities
 
 
@@ -319,11 +373,23 @@ def test_curvature_at_one_knows_the_kinks():
 
 def test_domain_of_the_kernel():
     made = activation("relu")
-    for bad in (1.0 + 1e-12, -1.1, np.nan):
+    for bad in (1.0 + 2e-12, -1.1, np.nan):
         with pytest.raises(ValueError, match="between -1 and 1"):
             made.tail_kernel(np.array([0.5, bad]))
-    with pytest.raises(ValueError, match="gap must be between 0 and 1"):
-        made.tail_kernel_gap(-1e-3)
+    for bad in (-1e-3, -2e-12, 1.0 + 2e-12, np.nan):
+        for function in (
+            made.tail_kernel_gap,
+            made.tail_kernel_gap_slope,
+            made.tail_kernel_gap_curvature,
+            made.tail_kernel_gap_bend,
+        ):
+            with pytest.raises(ValueError, match="gap must be between 0 and 1"):
+                function(bad)
+    # Rounding may carry an overlap past its ends.
+    assert made.tail_kernel(1 + 4e-16) == made.tail_kernel(1.0)
+    assert made.tail_kernel_slope(-1 - 9e-13) == made.tail_kernel_slope(-1.0)
+    assert made.tail_kernel_gap(1 + 2.3e-16) == made.tail_kernel_gap(1.0)
+    assert made.tail_kernel_gap_slope(-3e-16) == made.tail_kernel_gap_slope(0.0)
     assert made.tail_kernel(np.full((2, 3), 0.7)).shape == (2, 3)
     assert made.tail_kernel_gap(np.full((2, 3), 0.7)).shape == (2, 3)
 

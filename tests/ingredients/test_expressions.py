@@ -139,6 +139,27 @@ def test_limits():
             parse(deep)
 
 
+@pytest.mark.parametrize("name", ["gelu", "leaky", "elu", "tanh"])
+def test_nests_cost_no_more_than_their_length(name):
+    """Arguments that occur twice in a definition are held once; written out these would have 2^25 parts."""
+    depth = 25
+    nested, single = parse(f"{name}(" * depth + "x" + ")" * depth), parse(f"{name}(x)")
+    value, slope = X, np.ones_like(X)
+    for _ in range(depth):
+        value, slope = single(value), slope * single.derivative()(value)
+    np.testing.assert_allclose(nested(X), value, rtol=1e-13)
+    np.testing.assert_allclose(nested.derivative()(X), slope, rtol=1e-12)
+    assert len(list(nested.tree.walk())) < 8 * depth
+    assert len(list(nested.derivative().tree.walk())) < 20 * depth
+    # Read and differentiated twice they are the same, which is found without comparing them part by part.
+    assert parse(nested.text).tree is nested.tree
+
+
+def test_a_nest_too_deep_is_refused_at_once():
+    with pytest.raises(ValueError, match="at most 200 characters, got 1201"):
+        parse("gelu(" * 200 + "x" + ")" * 200)
+
+
 @pytest.mark.parametrize(
     ("text", "kinks"),
     [

@@ -71,7 +71,13 @@ def reference(law, snr, step):
             a = mp.sqrt(3 * x)
             low, high = -a - 14, a + 14
         else:
-            parts = [(root * m, 1 + x * mp.mpf(v), mp.mpf(p)) for m, v, p in parts]
+            # Doubles are normalised and centred to 1e-16 only, which at small snr would show.
+            parts = [(mp.mpf(m), mp.mpf(v), mp.mpf(p)) for m, v, p in parts]
+            total = mp.fsum(p for *_, p in parts)
+            parts = [(m, v, p / total) for m, v, p in parts]
+            mean = mp.fsum(m * p for m, _, p in parts)
+            power = mp.fsum(((m - mean) ** 2 + v) * p for m, v, p in parts)
+            parts = [(root * (m - mean) / mp.sqrt(power), 1 + x * v / power, p) for m, v, p in parts]
             low = min(c - 14 * mp.sqrt(v) for c, v, _ in parts)
             high = max(c + 14 * mp.sqrt(v) for c, v, _ in parts)
         sums = [mp.mpf(0)] * 4
@@ -150,7 +156,7 @@ def test_close_atoms_far_from_zero_keep_relative_accuracy():
     gap = CLOSE.atoms[2] - CLOSE.atoms[1]
     pair = MixtureChannel([0.0, gap], [0.0, 0.0], [3 / 7, 4 / 7])
     snr = np.array([3e5, 2e6, 3e7])
-    log_mmse, log_slope = pair.integrals(snr)[:2]
+    log_mmse, log_slope = pair.integrals.high(snr)[:2]
     np.testing.assert_allclose(CLOSE.mmse(snr), 0.7 * np.exp(log_mmse), rtol=1e-11)
     np.testing.assert_allclose(CLOSE.overlap_slope(snr), 0.7 * np.exp(log_slope), rtol=1e-11)
 
@@ -220,7 +226,8 @@ def test_table_and_quadrature_agree_for_any_discrete_law(atoms, logits, log_snr)
     law = Discrete.normalised(atoms, np.exp(logits[: len(atoms)]))
     snr = np.exp([log_snr])
     channel = MixtureChannel(law.atoms, np.zeros(len(law.atoms)), law.probabilities)
-    log_mmse, log_slope, overlap, information = channel.integrals(snr)[:, 0]
+    log_mmse, log_slope, log_overlap, log_psi = channel.integrals.low(snr)[:, 0]
+    overlap, information = snr[0] * np.exp(log_overlap), snr[0] / 2 - snr[0] ** 2 * np.exp(log_psi)
     values = channel(snr)
     np.testing.assert_allclose(overlap, -np.expm1(log_mmse), rtol=0, atol=1e-12)
     np.testing.assert_allclose(values.overlap, overlap, rtol=0, atol=1e-12)
@@ -287,6 +294,104 @@ def test_rounded_atoms_keep_the_identities():
     law = Discrete((-root, 0, root), (0.25, 0.5, 0.25))
     exact = Discrete.normalised((-1, 0, 1), (1, 2, 1))
     np.testing.assert_allclose(law.channel(2.3), exact.channel(2.3), rtol=1e-14)
+
+
+# --- laws of every kind, and the ends of the range of snr ------------------------------------------
+
+
+def random_law(seed):
+    """Sparse, discrete (with rare, far and nearly equal atoms) or a mixture of very different widths."""
+    rng = np.random.default_rng(seed)
+    kind = seed % 3
+    if kind == 0:
+        return SparseGaussian(10 ** rng.uniform(-9, 0))
+    n = int(rng.integers(2, 7))
+    means, p = rng.standard_normal(n), rng.dirichlet(np.ones(n))
+    p[0] *= 10 ** rng.uniform(-12, 0)
+    if kind == 1:
+        means[1] = means[0] * (1 + 10 ** rng.uniform(-15, -1))
+        means[-1] *= 10 ** rng.uniform(0, 3)
+        return Discrete.normalised(means, p)
+    return GaussianMixture.normalised(means, 10 ** rng.uniform(-12, 3, n), p)
+
+
+WIDE = np.concatenate([[0.0, 5e-324, 1e-310, 1e-300], np.logspace(-100, 30, 1301), [1e60]])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_ranges_hold_for_any_law_and_any_snr(seed):
+    values = random_law(seed).channel(WIDE)
+    assert all(np.isfinite(value).all() for value in values)
+    assert np.all((values.overlap >= 0) & (values.overlap <= 1))
+    assert np.all((values.mmse >= 0) & (values.mmse <= 1)) and values.mmse[0] == 1
+    np.testing.assert_allclose(values.overlap + values.mmse, 1, rtol=0, atol=3e-16)
+    assert np.all(np.diff(values.overlap) >= -4e-16)
+    # The table holds ln(mmse), down to -700, to 16 digits or so.
+    assert np.all(np.diff(values.mmse) <= 5e-13 * values.mmse[:-1])
+    assert np.all(values.free_entropy >= 0) and np.all(np.diff(values.free_entropy) >= 0)
+    # Relative accuracy at the lower end: F = snr and psi = snr^2/4 there.
+    tiny = (WIDE > 1e-150) & (WIDE < 1e-25)
+    np.testing.assert_allclose(values.overlap[tiny], WIDE[tiny], rtol=1e-11)
+    np.testing.assert_allclose(values.free_entropy[tiny], WIDE[tiny] ** 2 / 4, rtol=1e-11)
+    np.testing.assert_allclose(values.entropy_deficit[tiny], -(WIDE[tiny] ** 2) / 4, rtol=1e-11)
+
+
+@pytest.mark.parametrize("distance", [2.0**-50, 2.0**-30, 2.0**-10])
+def test_nearly_equal_atoms_keep_the_digits_of_their_distance(distance):
+    """Once the third atom is told apart, the pair has variance p q d^2/(p + q) until it is resolved."""
+    p, q, rest = 1e-9, 0.45, 0.55 - 1e-9
+    law = Discrete.normalised([-1.0, 1.0, 1.0 + distance], [rest, p, q])
+    with mp.workdps(40):
+        atoms, weights_ = [mp.mpf(a) for a in law.atoms], [mp.mpf(x) for x in law.probabilities]
+        total = mp.fsum(weights_)
+        mean = mp.fsum(a * w for a, w in zip(atoms, weights_, strict=True)) / total
+        power = mp.fsum((a - mean) ** 2 * w for a, w in zip(atoms, weights_, strict=True)) / total
+        gap2 = (atoms[2] - atoms[1]) ** 2 / power
+        confused = float(weights_[1] * weights_[2] / (weights_[1] + weights_[2]) / total * gap2)
+    # It is resolved by snr p q d^2/(p + q)^2 of itself, 1e-12 here.
+    snr = np.array([500.0, 2e4, 2e6])
+    snr = snr[snr * float(gap2) < 1e-3]
+    np.testing.assert_allclose(law.mmse(snr), confused, rtol=2e-12)
+
+
+def test_rare_and_large_atoms_at_small_snr():
+    """F and psi have relative accuracy although the outlier makes the series in snr end at 1e-9."""
+    law = Discrete.normalised([-1.0, 0.6, 1e4], [0.5, 0.5, 1e-9])
+    for snr, step in ((1e-9, 0.1), (3e-7, 0.04), (1e-5, 0.02)):
+        psi, overlap, mmse, slope = reference(law, snr, step)
+        values = law.channel(snr)
+        np.testing.assert_allclose(values.overlap, overlap, rtol=2e-14)
+        np.testing.assert_allclose(values.free_entropy, psi, rtol=1e-13)
+        np.testing.assert_allclose(values.overlap_slope, slope, rtol=1e-13)
+
+
+@pytest.mark.parametrize("law", [MIXTURE, NESTED], ids=lambda law: law.name)
+def test_mixtures_once_every_component_is_wider_than_the_noise(law):
+    """mmse = (1 - J/snr)/snr, J the Fisher information of y/sqrt(snr), on both sides of the last switch."""
+    means, variances, p = (np.array(a) for a in zip(*components(law), strict=True))
+    node, weight = np.polynomial.legendre.leggauss(2000)
+    w = 12 * node
+    for snr in np.array([0.9, 1.1, 1e6, 1e30]) * 256 / variances.min():
+        width = variances + 1 / snr
+        part = p / np.sqrt(2 * np.pi * width) * np.exp(-((w[:, None] - means) ** 2) / (2 * width))
+        score = (part * (means - w[:, None]) / width).sum(axis=1) / part.sum(axis=1)
+        fisher = 12 * weight @ (part.sum(axis=1) * score**2)
+        np.testing.assert_allclose(law.mmse(snr), (1 - fisher / snr) / snr, rtol=1e-13)
+
+
+@pytest.mark.parametrize("snr", [1e-12, 1e-3, 0.999, 1.001, 40.0])
+def test_gaussian_free_entropy_does_not_cancel(snr):
+    with mp.workdps(30):
+        psi = (mp.mpf(snr) - mp.log1p(mp.mpf(snr))) / 2
+        deficit = psi - mp.mpf(snr) ** 2 / (1 + mp.mpf(snr)) / 2
+    values = Gaussian().channel(snr)
+    np.testing.assert_allclose(values.free_entropy, float(psi), rtol=1e-15)
+    np.testing.assert_allclose(values.entropy_deficit, float(deficit), rtol=2e-15)
+
+
+def test_two_atoms_that_nearly_agree_can_be_normalised():
+    law = Discrete.normalised([0.3, 0.3 * (1 + 1e-13)], [0.2, 0.8])
+    np.testing.assert_allclose(law.atoms, [-2.0, 0.5], rtol=1e-15)
 
 
 # --- the laws themselves --------------------------------------------------------------------------

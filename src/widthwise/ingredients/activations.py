@@ -57,6 +57,7 @@ ACTIVATIONS: tuple[str, ...] = tuple(_NAMED)
 """
 
 _LONGEST_SERIES = 1400  # panels of width 1/2 resolve Hermite functions up to there; 15 ms
+_ROUNDING = 1e-12  # by which an overlap may exceed its range, and is then taken for the end of it
 _NOISE = 4e-16  # coefficients below this, against the norm, are rounding
 
 
@@ -141,8 +142,26 @@ class Activation:
         return self._kernel.drop(_within(gap, 0.0, "gap"))
 
     def tail_kernel_gap_slope(self, gap: ArrayLike) -> np.ndarray:
-        """g'(1 - gap) for gap in [0, 1], the derivative of :meth:`tail_kernel_gap`."""
+        """g'(1 - gap) for gap in [0, 1], the derivative of :meth:`tail_kernel_gap`.
+
+        If sigma jumps it grows as gap^(-1/2), and is +inf at gap = 0.
+        """
         return self._kernel.slope_below_one(_within(gap, 0.0, "gap"))
+
+    def tail_kernel_gap_curvature(self, gap: ArrayLike) -> np.ndarray:
+        """g''(1 - gap) for gap in [0, 1], to full relative accuracy however small the gap.
+
+        If sigma' jumps it grows as gap^(-1/2), if sigma jumps as gap^(-3/2), which overflows to +inf for gaps
+        below 1e-205: :meth:`tail_kernel_gap_bend` does not.
+        """
+        return self._kernel.curvature_below_one(_within(gap, 0.0, "gap"))
+
+    def tail_kernel_gap_bend(self, gap: ArrayLike) -> np.ndarray:
+        """gap g''(1 - gap) = -d g'(1 - gap)/d ln(gap), never larger than g' when sigma has kinks or jumps.
+
+        It is 0 at gap = 0, but +inf if sigma jumps.
+        """
+        return self._kernel.bend(_within(gap, 0.0, "gap"))
 
     # ------------------------------------------------------------------ how they are computed
 
@@ -181,7 +200,7 @@ class Activation:
                 series = SeriesKernel(terms)
                 return TabulatedKernel(squares, lambda mirrored: SeriesSlope(series, mirrored))
         jumps = self._jumps()
-        return TabulatedKernel(squares, lambda mirrored: self._pair_slope(jumps, mirrored), bool(jumps))
+        return TabulatedKernel(squares, lambda mirrored: self._pair_slope(jumps, mirrored))
 
     def _converged(self, squares: np.ndarray) -> np.ndarray | None:
         """The series cut where g'(1) has converged to rounding, or None if it has not by the end."""
@@ -329,7 +348,8 @@ def _fold_slope(fold: float, mirrored: bool) -> Callable[[np.ndarray], np.ndarra
 
 def _within(x: ArrayLike, low: float, what: str) -> np.ndarray:
     values = np.asarray(x, dtype=float)
-    if not np.all((values >= low) & (values <= 1.0)):  # written so that NaN is refused too
-        worst = values[~((values >= low) & (values <= 1.0))].flat[0]
-        raise ValueError(f"{what} must be between {low:g} and 1, got {worst:g}")
-    return values
+    inside = np.clip(values, low, 1.0)
+    if not np.all(np.abs(values - inside) <= _ROUNDING):  # written so that NaN is refused too
+        worst = values[~(np.abs(values - inside) <= _ROUNDING)].flat[0]
+        raise ValueError(f"{what} must be between {low:g} and 1, got {worst:.15g}")
+    return inside

@@ -13,15 +13,16 @@ __all__ = ["evaluate_in"]
 
 def evaluate_in(xp: Any, tree: Node, x: Any) -> Any:
     """The formula at each element of ``x``, an array of the module ``xp``."""
-    return xp.broadcast_to(_evaluate(_functions(xp), tree, x), x.shape)
+    functions = _functions(xp)
+    value = tree.fold(lambda node, values: _at(functions, node, x, values))
+    return xp.broadcast_to(value, x.shape)
 
 
-def _evaluate(functions: dict[str, Callable[..., Any]], node: Node, x: Any) -> Any:
+def _at(functions: dict[str, Callable[..., Any]], node: Node, x: Any, values: list[Any]) -> Any:
     if node.kind == "x":
         return x
     if node.kind == "number":
         return node.value
-    values = [_evaluate(functions, child, x) for child in node.inputs]
     if node.kind == "he":
         below, value = 1.0, values[0]
         for order in range(1, int(node.value)):

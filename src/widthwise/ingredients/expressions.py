@@ -11,7 +11,7 @@ Powers (``**`` or ``^``) bind to the right and more tightly than a minus on thei
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 
 import numpy as np
@@ -33,7 +33,7 @@ class Expression:
     """A formula in ``x``, called on arrays; equal to another when the texts agree up to blanks."""
 
     text: str
-    tree: Node
+    tree: Node = field(compare=False)
 
     def __call__(self, x: np.ndarray) -> np.ndarray:
         """Value at each ``x``; may be non-finite where the formula is."""

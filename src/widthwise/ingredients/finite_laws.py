@@ -77,6 +77,7 @@ def standardised(what: str, values: ArrayLike, variances: ArrayLike, probabiliti
     """Values, variances and probabilities after the shift and the two rescalings, as tuples."""
     x, p = checked_law(what, values, probabilities, is_total_free=True)
     p = p / p.sum()
+    x = x - x[np.argmax(p)]  # exact: values that nearly agree would lose all digits to the rounding of a mean
     x = x - x @ p
     v = np.broadcast_to(np.asarray(variances, dtype=float), x.shape)
     total = (x**2 + v) @ p

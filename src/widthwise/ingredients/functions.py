@@ -8,38 +8,93 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 __all__ = ["FUNCTIONS", "Function", "Node", "function_named", "number", "power"]
 
+_KNOWN: WeakValueDictionary[tuple, "Node"] = WeakValueDictionary()
+
 MAX_HERMITE = 50  # He_50 has norm 50!^(1/2) = 1.7e32: further ones only lose digits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Node:
-    """One operation of a formula; ``value`` is used by numbers (and by he, for its degree)."""
+    """One operation of a formula; ``value`` is used by numbers (and by he, for its degree).
+
+    There is one node for each operation on given inputs, however often it is asked for: ``gelu(u)``, which
+    has u in it twice, holds it once. Whatever is done to a formula is done once for each node, so that the
+    cost grows with the length of the formula and not with what it would be if written out.
+    """
 
     kind: str
     inputs: tuple["Node", ...] = ()
     value: float = 0.0
 
+    def __new__(cls, kind: str, inputs: tuple["Node", ...] = (), value: float = 0.0) -> "Node":
+        key = kind, inputs, value
+        node = _KNOWN.get(key)
+        if node is None:
+            node = _KNOWN[key] = super().__new__(cls)
+        return node
+
+    def __reduce__(self):
+        return Node, (self.kind, self.inputs, self.value)
+
     def evaluate(self, x: np.ndarray):
         """Value at ``x``: an array like ``x``, or a scalar where ``x`` does not enter."""
+        return self.fold(lambda node, values: node._at(x, values))
+
+    def derivative(self) -> "Node":
+        """d/dx of this node, with zeros and ones simplified away."""
+        return self.fold(lambda node, slopes: node._slope(slopes))
+
+    def fold(self, combine: Callable[["Node", list], Any]) -> Any:
+        """``combine(node, results of its inputs)`` for every node below, once each, and for this one last."""
+        results: dict[Node, Any] = {}
+        for node, spent in self._schedule:
+            results[node] = combine(node, [results[below] for below in node.inputs])
+            for below in spent:
+                del results[below]
+        return results[self]
+
+    def walk(self) -> Iterator["Node"]:
+        """This node and all below it, each once."""
+        for node, _ in reversed(self._schedule):
+            yield node
+
+    @cached_property
+    def _schedule(self) -> list[tuple["Node", list["Node"]]]:
+        """Nodes in an order in which they can be evaluated, and which inputs each is the last to need."""
+        order: dict[Node, None] = {}
+        pending = [(self, False)]
+        while pending:
+            node, is_ready = pending.pop()
+            if is_ready:
+                order[node] = None
+            elif node not in order:
+                pending.append((node, True))
+                pending += [(below, False) for below in node.inputs if below not in order]
+        last = {below: node for node in order for below in node.inputs}
+        return [
+            (node, [below for below in dict.fromkeys(node.inputs) if last[below] is node]) for node in order
+        ]
+
+    def _at(self, x: np.ndarray, values: list) -> Any:
         if self.kind == "x":
             return x
         if self.kind == "number":
             return np.float64(self.value)
-        values = [node.evaluate(x) for node in self.inputs]
         if self.kind == "he":
             return _hermite(int(self.value), values[0])
         return _VALUE[self.kind](*values)
 
-    def derivative(self) -> "Node":
-        """d/dx of this node, with zeros and ones simplified away."""
+    def _slope(self, slopes: list["Node"]) -> "Node":
         if self.kind in ("x", "number"):
             return number(float(self.kind == "x"))
-        slopes = [node.derivative() for node in self.inputs]
         if self.kind == "he":
             partials: tuple[Node, ...] = (times(number(self.value), he(int(self.value) - 1, self.inputs[0])),)
         else:
@@ -48,12 +103,6 @@ class Node:
         for partial, slope in zip(partials, slopes, strict=True):
             total = plus(total, times(partial, slope))
         return total
-
-    def walk(self) -> Iterator["Node"]:
-        """This node and all below it."""
-        yield self
-        for node in self.inputs:
-            yield from node.walk()
 
     def switches(self) -> tuple["Node", ...]:
         """Nodes at whose zeros this operation is not smooth."""

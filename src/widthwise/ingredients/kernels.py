@@ -62,6 +62,14 @@ class SeriesKernel:
         """g'(1 - gap)."""
         return self.slope(1.0 - gap)
 
+    def curvature_below_one(self, gap: np.ndarray) -> np.ndarray:
+        """g''(1 - gap)."""
+        return self.curvature(1.0 - gap)
+
+    def bend(self, gap: np.ndarray) -> np.ndarray:
+        """gap g''(1 - gap)."""
+        return gap * self.curvature(1.0 - gap)
+
 
 class SeriesSlope:
     """theta -> g'(± cos theta) from a long series, as a source for a table."""
@@ -86,16 +94,14 @@ class TabulatedKernel:
     squares : ndarray
         c_l^2 for l = 0 ... 56 at least.
     make_slope : callable
-        ``make_slope(mirrored)`` returns a function theta -> g'(± cos theta), times sin(theta) if
-        ``has_jumps``; its ``curvature`` is used if it has one, else g'' comes from differentiating the table.
-    has_jumps : bool
-        Whether the activation itself is discontinuous, so that g'(1) is infinite.
+        ``make_slope(mirrored)`` returns a function theta -> g'(± cos theta), times sin(theta) if it has an
+        attribute ``is_singular`` that is true: a discontinuous activation makes g' infinite at that end. Its
+        ``curvature`` is used if it has one, else g'' comes from differentiating the table.
     """
 
-    def __init__(self, squares: np.ndarray, make_slope: Callable, has_jumps: bool = False) -> None:
+    def __init__(self, squares: np.ndarray, make_slope: Callable) -> None:
         self._series = SeriesKernel(squares[:N_SERIES])
         self._make_slope = make_slope
-        self._has_jumps = has_jumps
         self._sides: dict[bool, _Side] = {}
 
     def value(self, x: np.ndarray) -> np.ndarray:
@@ -121,14 +127,26 @@ class TabulatedKernel:
 
     def slope_below_one(self, gap: np.ndarray) -> np.ndarray:
         """g'(1 - gap), which for kinked activations still varies when 1 - gap rounds to 1."""
-        near = gap <= 1 - SWITCH
-        far_value = self._series.slope(1.0 - np.maximum(gap, 1 - SWITCH))
-        return np.where(near, self._side(False).slope(np.minimum(gap, 1 - SWITCH)), far_value)
+        return self._below_one(gap, self._series.slope_below_one, _Side.slope)
+
+    def curvature_below_one(self, gap: np.ndarray) -> np.ndarray:
+        """g''(1 - gap)."""
+        return self._below_one(gap, self._series.curvature_below_one, _Side.curvature)
+
+    def bend(self, gap: np.ndarray) -> np.ndarray:
+        """gap g''(1 - gap)."""
+        return self._below_one(gap, self._series.bend, _Side.bend)
+
+    def _below_one(self, gap: np.ndarray, far: Callable, near: Callable) -> np.ndarray:
+        edge = 1 - SWITCH
+        return np.where(
+            gap <= edge, near(self._side(False), np.minimum(gap, edge)), far(np.maximum(gap, edge))
+        )
 
     def _side(self, mirrored: bool) -> "_Side":
         if mirrored not in self._sides:
             start = float(self._series.value(np.array(-SWITCH if mirrored else SWITCH)))
-            self._sides[mirrored] = _Side(self._make_slope(mirrored), mirrored, start, self._has_jumps)
+            self._sides[mirrored] = _Side(self._make_slope(mirrored), mirrored, start)
         return self._sides[mirrored]
 
     def _piecewise(self, x: np.ndarray, inner: Callable, outer: Callable) -> np.ndarray:
@@ -146,9 +164,9 @@ class TabulatedKernel:
 class _Side:
     """g near one end x = e = ±1, as Chebyshev panels in theta, x = e cos(theta) with 0 <= theta <= pi/3."""
 
-    def __init__(self, slope: Callable, mirrored: bool, start: float, has_jumps: bool) -> None:
+    def __init__(self, slope: Callable, mirrored: bool, start: float) -> None:
         self._sign = -1.0 if mirrored else 1.0
-        self._has_jumps = has_jumps
+        self._is_singular = bool(getattr(slope, "is_singular", False))
         self._edges, self._slope = _chebyshev_panels(slope, np.pi / 3)
         width = np.diff(self._edges)
         derivative = np.polynomial.chebyshev.chebder(self._slope, axis=0) * (2 / width)
@@ -176,27 +194,37 @@ class _Side:
     def slope(self, gap: np.ndarray) -> np.ndarray:
         theta = _angle(gap)
         slope = self._look_up(self._slope, theta)
-        if self._has_jumps:
+        if self._is_singular:
             with np.errstate(divide="ignore"):
                 return slope / np.sin(theta)
         return slope
 
-    def curvature(self, gap: np.ndarray) -> np.ndarray:
-        theta = _angle(gap)
+    def bend(self, gap: np.ndarray) -> np.ndarray:
+        """gap g'' e, of the size of g' or less however small the gap."""
         if self._finite_curvature is not None:
-            return self._look_up(self._finite_curvature, theta)
-        change = -self._sign * self._look_up(self._derivative, theta)
-        sine = np.sin(theta)
-        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-            if self._has_jumps:
-                change = (
-                    change * sine + self._sign * self._look_up(self._slope, theta) * np.cos(theta)
-                ) / sine**2
-            return change / sine
+            return gap * self._look_up(self._finite_curvature, _angle(gap))
+        # x = e cos(theta), and gap/sin(theta)^2 = 1/(1 + cos(theta)) does not underflow.
+        theta = _angle(gap)
+        sine, cosine = np.sin(theta), np.cos(theta)
+        moved = -self._sign * self._look_up(self._derivative, theta) * sine
+        if self._is_singular:
+            with np.errstate(divide="ignore"):
+                moved = (moved + self._sign * self._look_up(self._slope, theta) * cosine) / sine
+        return moved / (1 + cosine)
+
+    def curvature(self, gap: np.ndarray) -> np.ndarray:
+        if self._finite_curvature is not None:
+            return self._look_up(self._finite_curvature, _angle(gap))
+        if self._is_singular:
+            with np.errstate(divide="ignore", over="ignore"):
+                return self.bend(gap) / gap
+        with np.errstate(divide="ignore"):
+            theta = _angle(gap)
+            return -self._sign * self._look_up(self._derivative, theta) / np.sin(theta)
 
     def _measure(self, gap: np.ndarray) -> np.ndarray:
         # Jumps make the drop of order sqrt(gap) instead of gap.
-        return np.sqrt(2 * gap) if self._has_jumps else gap
+        return np.sqrt(2 * gap) if self._is_singular else gap
 
     def _look_up(self, coefficients: np.ndarray, theta: np.ndarray) -> np.ndarray:
         """Value of the panel polynomials at theta (Clenshaw's recurrence)."""
@@ -227,7 +255,7 @@ class _Side:
             half = 0.5 * (stop - left)[..., None]
             theta = left[:, None] + half * (1 + node)
             values = self._look_up(self._slope, theta.ravel()).reshape(theta.shape)
-            if not self._has_jumps:
+            if not self._is_singular:
                 values = values * np.sin(theta)
             return (values * half) @ weight
 
@@ -242,7 +270,7 @@ class _Side:
         at_end = float(self._look_up(self._derivative, np.zeros(1))[0])
         size = float(np.max(np.abs(self._slope[0]))) or 1.0
         # The derivative of a panel of width w carries rounding of about 1e-13 / w.
-        if self._has_jumps or abs(at_end) * self._edges[1] > 1e-10 * size:
+        if self._is_singular or abs(at_end) * self._edges[1] > 1e-10 * size:
             return None
         theta = self._points()
         derivative = self._look_up(self._derivative, theta.ravel()).reshape(theta.shape)

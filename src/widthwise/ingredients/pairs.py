@@ -29,7 +29,10 @@ _CHUNK = 400_000  # evaluations at a time, to stay in the cache and bound the me
 
 
 class PairAverage:
-    r"""sin(theta)^p E[f(y) f(z)] as a function of theta in (0, pi/3], with p = 1 if there are jumps, else 0.
+    r"""sin(theta)^p E[f(y) f(z)] as a function of theta in (0, pi/3], p = 1 if it ``is_singular``, else 0.
+
+    It is where two Dirac masses meet as theta -> 0: any one meets itself if the correlation tends to 1, and
+    its mirror image, if there is one, if it tends to -1.
 
     Parameters
     ----------
@@ -58,6 +61,7 @@ class PairAverage:
         self.function = function
         self.jumps = jumps
         self.sign = -1.0 if mirrored else 1.0
+        self.is_singular = any(place == self.sign * other for place, _ in jumps for other, _ in jumps)
         self.radius = radius / np.sqrt(2)  # m carries exp(-m^2/2) where each f sees only exp(-x^2/4)
         self._base = _spread(-self.radius, self.radius)
         inside = np.array([k for k in kinks if abs(k) < self.radius])
@@ -79,7 +83,9 @@ class PairAverage:
         angles = np.ravel(theta)
         values = np.array([self._smooth(angle) for angle in angles])
         if self.jumps:
-            values = values * np.sin(angles) + np.array([self._singular(angle) for angle in angles])
+            sine = np.sin(angles)
+            masses = np.array([self._singular(angle) for angle in angles])
+            values = values * sine + masses if self.is_singular else values + masses / sine
         return values.reshape(np.shape(theta))
 
     def _outer_edges(self, kinks: np.ndarray, floor: float) -> np.ndarray:

@@ -33,7 +33,7 @@ from .finite_laws import (
     standardised,
     total_one,
 )
-from .scalar_channel import ChannelValues, as_snr, mixture_channel, uniform_channel
+from .scalar_channel import ChannelValues, as_snr, gaussian_channel, mixture_channel, uniform_channel
 
 __all__ = [
     "Discrete",
@@ -141,9 +141,7 @@ class Gaussian(_Named):
         return -w * w / 2 - math.log(2 * math.pi) / 2
 
     def _channel(self, x):
-        mmse = 1 / (1 + x)
-        overlap, log = x * mmse, np.log1p(x)
-        return ChannelValues((x - log) / 2, overlap, mmse, mmse**2, (overlap - log) / 2)
+        return gaussian_channel(x)
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,7 +268,7 @@ class SparseGaussian(WeightLaw):
 
     def _channel(self, x):
         if self.density == 1:
-            return Gaussian()._channel(x)
+            return gaussian_channel(x)
         return mixture_channel((0.0, 0.0), (0.0, 1 / self.density), (1 - self.density, self.density))(x)
 
 
