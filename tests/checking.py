@@ -55,11 +55,13 @@ class Report:
     refused: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
     """Processor time of: first (one solution, from nothing), curve, transitions, exhaustive."""
+    doing: str = ""
+    """The part that is under way, or was when the time was up."""
 
     @contextmanager
     def step(self, name: str, alpha: object = None) -> Iterator[None]:
         """A part of the checking: its time is kept, and an exception in it is a violation."""
-        start = time.process_time()
+        start, self.doing = time.process_time(), name
         try:
             yield
         except (ValueError, NotImplementedError) as error:
@@ -73,10 +75,11 @@ class Report:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - start
 
 
-def check_problem(drawn: Drawn, rng: np.random.Generator, effort: Effort | None = None) -> Report:
-    """Every invariant that applies, on one problem."""
-    effort = effort or Effort()
-    report = Report()
+def check_problem(
+    drawn: Drawn, rng: np.random.Generator, effort: Effort | None = None, report: Report | None = None
+) -> Report:
+    """Every invariant that applies, on one problem; a report that is given is filled as it goes."""
+    effort, report = effort or Effort(), Report() if report is None else report
     problem = drawn.problem
     # Drawn before anything is solved: the same seed asks the same whatever the solver answers.
     alphas = random_alphas(rng, problem, effort.n_alphas)
@@ -113,6 +116,8 @@ def check_problem(drawn: Drawn, rng: np.random.Generator, effort: Effort | None 
         ).tolist():
             with report.step("solutions", a):
                 there = ww.solutions(problem, a)
+                if not there and points[a].status != "converged":
+                    continue  # it says so
                 report.violations += ranked(there) + counted(there)
                 for s in there:
                     report.violations += honest(s) + bounded(s) + stationary(s)

@@ -26,6 +26,7 @@ from random_problems import random_problem  # noqa: E402
 
 # Processor seconds for all that is asked of one problem.
 _LIMIT = 120.0
+_MOST_TOLD = 6  # violations of one problem that are printed: many have one cause
 
 
 @dataclass
@@ -54,9 +55,10 @@ def run(seed: int, limit: float = _LIMIT) -> Outcome:
     old = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, limit)
     try:
-        report = check_problem(drawn, rng)
+        check_problem(drawn, rng, report=report)
     except TooSlow:
-        report.violations.append(f"not done after {limit:g} s of processor time")
+        if report.doing != "exhaustive":  # the search may take its time; the package may not
+            report.violations.append(f"{report.doing}: not done after {limit:g} s of processor time")
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, old)
@@ -117,8 +119,10 @@ def _tell(outcome: Outcome, n_done: int, n_all: int) -> None:
     if not outcome.report.violations:
         return
     print(f"\n# seed {outcome.seed}: again with  make fuzz N=1 SEED={outcome.seed}\n{outcome.text}")
-    for text in outcome.report.violations:
-        print(f"# - {text}")
+    for text in outcome.report.violations[:_MOST_TOLD]:
+        print(f"# - {' '.join(text.split())}")
+    if len(outcome.report.violations) > _MOST_TOLD:
+        print(f"# - and {len(outcome.report.violations) - _MOST_TOLD} more")
     sys.stdout.flush()
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "RESIDUAL",
     "alike",
     "bounded",
+    "can_be_perfect",
     "counted",
     "free_entropy_rounding",
     "honest",
@@ -49,6 +50,8 @@ _SAME = 1e-8
 _MMSE = 1e-12
 # Tables of a channel are right to 1e-10 (same page), with room.
 _CHANNEL = 1e-9
+# What is left of discrete weights that are almost known falls below the smallest double.
+_UNDERFLOW = 1e-250
 
 _NUMBERS = (
     "residual", "excess_error", "bayes_error", "gibbs_error", "matrix_overlap", "matrix_overlap_hat",
@@ -69,6 +72,12 @@ def honest(s: ww.Solution) -> list[str]:
             return [f"status {s.status!r} at alpha={s.alpha!r}, yet {left} are numbers"]
         return []
     may_be_infinite = ("tilt", "matrix_overlap_hat", "weight_overlap_hat") if is_perfect(s) else ()
+    if can_be_perfect(s.problem) and np.all(np.isfinite(s.weight_overlap_hat[s.weight_overlap < 1])):
+        may_be_infinite += ("weight_overlap_hat",)
+    if s.problem.weights.is_discrete and s.excess_error < _UNDERFLOW:
+        may_be_infinite += ("tilt",)
+    if math.isinf(s.problem.channel.irreducible_error(s.problem.output_power)):
+        may_be_infinite += ("bayes_error", "gibbs_error")  # labels without a variance
     bad = [
         name
         for name, value in numbers.items()
@@ -77,8 +86,9 @@ def honest(s: ww.Solution) -> list[str]:
     found = [f"converged at alpha={s.alpha!r} with {name} = {numbers[name]}" for name in bad]
     if not s.residual <= RESIDUAL:
         found.append(f"converged at alpha={s.alpha!r} with residual {s.residual:.2e}")
+    # With a density, units between the reported readouts or beyond them may be learnt.
     is_universal = bool(np.all(s.weight_overlap == 0))
-    if is_universal != (s.branch == "universal"):
+    if s.problem.readouts.is_discrete and is_universal != (s.branch == "universal"):
         found.append(f"branch {s.branch!r} at alpha={s.alpha!r} with overlaps {s.weight_overlap}")
     return found
 
@@ -100,8 +110,11 @@ def bounded(s: ww.Solution) -> list[str]:
     within("smallest weight_overlap", float(overlap.min()), 0.0, 1.0, 0.0)
     within("largest weight_overlap", float(overlap.max()), 0.0, 1.0, 1e-15)
     room = s.alpha / problem.gamma * free_entropy_rounding(s)
-    within("mutual_information", s.mutual_information, 0.0, _most_information(problem), room)
+    most = _most_information(problem) if s.is_equilibrium else math.inf  # others fall short in free entropy
+    within("mutual_information", s.mutual_information, 0.0, most, room)
     least = problem.channel.irreducible_error(power)
+    if math.isinf(least):
+        return found
     size = least + s.bayes_error
     within("bayes_error", s.bayes_error, least, _bayes_error(problem, null), _CHANNEL * size)
     if abs(s.gibbs_error - 2 * s.bayes_error + least) > _CHANNEL * size:
@@ -124,49 +137,46 @@ def stationary(s: ww.Solution) -> list[str]:
     channel, kernel, power = problem.channel, problem.activation, problem.output_power
     v, p = np.asarray(s.readout_values), np.asarray(s.readout_weights)
     mu2 = problem.hermite[2]
-    denoiser = ww.denoising.MatrixDenoiser(problem.readouts, gamma)
-    (mmse, after), (known, known_after), (slope, _) = denoiser.evaluate(
-        [s.tilt, s.tilt + s.matrix_overlap_hat]
-    )
-    unit = problem.weights.channel(s.weight_overlap_hat)
+    matrix = _Matrix(problem, s.tilt, s.matrix_overlap_hat)
+    hat = np.asarray(s.weight_overlap_hat)
+    is_known = np.isinf(hat)  # units learnt perfectly: at the end of the range, not by an equation
+    unit = problem.weights.channel(np.minimum(hat, 1e59))
+    left = np.minimum(unit.mmse, 1.0)  # rounding may leave it above
     found: list[str] = []
 
     def equal(name: str, value: Any, expected: Any, room: Any) -> None:
         off = np.abs(np.asarray(value) - np.asarray(expected)) - np.asarray(room)
         if not np.all(off <= 0):
             i = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
-            a, b = (
-                np.ravel(value)[i if np.ndim(value) else 0],
-                np.ravel(expected)[i if np.ndim(expected) else 0],
-            )
+            a, b = (float(np.broadcast_to(x, off.shape).flat[i]) for x in (value, expected))
             found.append(f"{name}: {a!r} is not {b!r} at alpha={alpha!r} (free entropy {s.free_entropy!r})")
 
     coupling = 2 * alpha * float(channel.free_entropy_slope(s.excess_error, power))
     equal("matrix_overlap_hat", s.matrix_overlap_hat, mu2**2 * coupling, _EQUATION * mu2**2 * coupling)
-    equal("matrix_overlap", s.matrix_overlap, problem.matrix_power - after, _EQUATION)
-    equal("1 - matrix_overlap_centred", 1 - s.matrix_overlap_centred, after, _EQUATION)
+    equal("matrix_overlap", s.matrix_overlap, problem.matrix_power - matrix.after, _EQUATION)
+    equal("1 - matrix_overlap_centred", 1 - s.matrix_overlap_centred, matrix.after, _EQUATION)
     equal("weight_overlap", s.weight_overlap, unit.overlap, _EQUATION * unit.overlap + 1e-15)
-    # Whichever of mmse and 1 - mmse is small is right relatively.
-    gain = known_after - known if known_after < 0.5 else mmse - after
-    rounding = _MMSE * min(mmse, known_after) / (-gamma * slope)
-    pull = gain / (-gamma * slope)
-    force = v**2 * (pull * unit.overlap + coupling / gamma * kernel.tail_kernel_gap_slope(unit.mmse))
+    with np.errstate(invalid="ignore"):  # 0 times infinity: a readout 0, a slope at a jump
+        force = v**2 * (matrix.pull * unit.overlap + coupling / gamma * kernel.tail_kernel_gap_slope(left))
     force = np.where(unit.overlap > 0, force, 0.0)
-    hat = np.asarray(s.weight_overlap_hat)
-    equal("weight_overlap_hat", hat, force, _EQUATION * hat + v**2 * rounding * unit.overlap)
+    room = _EQUATION * hat + v**2 * matrix.pull_rounding * unit.overlap
+    equal("weight_overlap_hat", hat[~is_known], force[~is_known], room[~is_known])
     if not problem.readouts.is_discrete:
         return found
     learnt, unlearnt = p @ (v**2 * unit.overlap**2), p @ (v**2 * unit.mmse * (1 + unit.overlap))
     if learnt < 0.5:
-        equal("1 - mmse(tilt)", known, learnt, _EQUATION * learnt)
+        equal("1 - mmse(tilt)", matrix.known, learnt, _EQUATION * learnt)
     else:
-        equal("mmse(tilt)", mmse, unlearnt, _EQUATION * unlearnt)
-    gap = 0.5 * mu2**2 * after + p @ (v**2 * kernel.tail_kernel_gap(unit.mmse))
-    equal("excess_error", s.excess_error, gap, _EQUATION * gap)
-    before, behind = denoiser.information([s.tilt, s.tilt + s.matrix_overlap_hat])
+        equal("mmse(tilt)", matrix.mmse, unlearnt, _EQUATION * unlearnt + _UNDERFLOW)
+    gap = 0.5 * mu2**2 * matrix.after + p @ (v**2 * kernel.tail_kernel_gap(left))
+    equal("excess_error", s.excess_error, gap, _EQUATION * gap + _UNDERFLOW)
     potential = (
         float(channel.free_entropy(s.excess_error, power))
-        + (0.25 * s.matrix_overlap_hat * after + before - behind + gamma * float(p @ unit.entropy_deficit))
+        + (
+            0.25 * s.matrix_overlap_hat * matrix.after
+            + matrix.information_drop
+            + gamma * float(p @ unit.entropy_deficit)
+        )
         / alpha
     )
     # Both sides are right to this much, and f is flat: the solution's own error does not enter.
@@ -183,7 +193,7 @@ def stationary(s: ww.Solution) -> list[str]:
 def ranked(found: Sequence[ww.Solution]) -> list[str]:
     """Highest free entropy first, no two alike, one equilibrium: the first, and stable."""
     if not found:
-        return ["no solution at all"]
+        return ["no solution at all, and no reason"]
     alpha, violations = found[0].alpha, []
     if any(s.status != "converged" for s in found):
         violations.append(f"solutions at alpha={alpha!r} with status {[s.status for s in found]}")
@@ -329,9 +339,44 @@ def null_error(problem: ww.Problem) -> float:
     return 0.5 * problem.hermite[2] ** 2 + float(problem.activation.tail_kernel(1.0))
 
 
+class _Matrix:
+    """What the matrix contributes at a tilt τ and a further snr q̂₂, also where τ is beyond all doubles.
+
+    Past 1e25 the mmse is c/snr, to rounding; discrete weights that are almost known need 1e200 and more.
+    """
+
+    _FAR = 1e25
+
+    def __init__(self, problem: ww.Problem, tilt: float, hat: float) -> None:
+        denoiser, gamma = ww.denoising.MatrixDenoiser(problem.readouts, problem.gamma), problem.gamma
+        if tilt < self._FAR:
+            (self.mmse, self.after), (self.known, known), (slope, _) = denoiser.evaluate([tilt, tilt + hat])
+            # Whichever of mmse and 1 - mmse is small is right relatively.
+            gain = known - self.known if known < 0.5 else self.mmse - self.after
+            self.pull = float(gain / (-gamma * slope))
+            self.pull_rounding = float(_MMSE * min(self.mmse, known) / (-gamma * slope))
+            before, behind = denoiser.information([tilt, tilt + hat])
+            self.information_drop = float(before - behind)
+        else:
+            constant = self._FAR * float(denoiser.mmse(self._FAR))
+            self.mmse, self.after, self.known = constant / tilt, constant / (tilt + hat), 1.0
+            self.pull, self.pull_rounding = hat / (1 + hat / tilt) / gamma, 0.0
+            self.information_drop = -0.25 * constant * math.log1p(hat / tilt)
+
+
+def can_be_perfect(problem: ww.Problem) -> bool:
+    """Whether units may be known exactly at finite α.
+
+    Discrete weights, with labels without noise or an activation that jumps: then ψ_out or g falls like a
+    root where an overlap leaves 1, which no gain of entropy makes up for.
+    """
+    has_end = problem.channel.is_noiseless or math.isinf(float(problem.activation.tail_kernel_slope(1.0)))
+    return problem.weights.is_discrete and has_end
+
+
 def is_perfect(s: ww.Solution) -> bool:
-    """Whether all is known: possible at finite α for labels without noise and discrete weights."""
-    return bool(s.problem.channel.is_noiseless and s.problem.weights.is_discrete and s.excess_error == 0)
+    """Whether all is known."""
+    return can_be_perfect(s.problem) and s.excess_error == 0
 
 
 def free_entropy_rounding(s: ww.Solution) -> float:

@@ -106,8 +106,9 @@ def _assembled(formula, weights, readouts, make_channel, gamma, shift, is_stated
     activation = ww.Problem(formula).activation
     # The rule of Problem, with room: rounding may leave a mean of 1e-12 on either side.
     is_needed = abs(activation.hermite[0] * readouts.mean) > 1e-14
-    channel = make_channel(shift if is_needed or is_stated else None)
-    return ww.Problem(activation, weights, readouts, channel, gamma)
+    shift = shift if is_needed or is_stated else None
+    power = ww.Problem(activation, weights, readouts, 1.0, gamma).output_power
+    return ww.Problem(activation, weights, readouts, make_channel(shift, power), gamma)
 
 
 # ---------------------------------------------------------------------- activations
@@ -313,38 +314,53 @@ def _channel(rng: np.random.Generator):
     channels = ww.channels
     noise = _round(_wide(rng, (1e-2, 3.0), (1e-4, 10.0), (1e-6, 10.0)))
     if kind == "gaussian":
-        return kind, lambda shift: channels.Gaussian(noise)
+        return kind, lambda shift, power: channels.Gaussian(noise)
     if kind == "laplace":
-        return kind, lambda shift: channels.Laplace(noise)
+        return kind, lambda shift, power: channels.Laplace(noise)
     if kind == "student-t":
         dof = _round(2 + _log_uniform(rng, 1e-2, 1e2))
-        return kind, lambda shift: channels.StudentT(noise, dof)
+        return kind, lambda shift, power: channels.StudentT(noise, dof)
     if kind == "probit":
-        return kind, lambda shift: channels.Probit(noise, shift)
+        return kind, lambda shift, power: channels.Probit(noise, shift)
     if kind == "sign":
-        return kind, lambda shift: channels.Sign(shift)
+        return kind, lambda shift, power: channels.Sign(shift)
     if kind == "logistic":
         steepness = _round(_wide(rng, (0.3, 10.0), (1e-3, 1e3), (1e-3, 1e3)))
-        return kind, lambda shift: channels.Logistic(steepness, shift)
+        return kind, lambda shift, power: channels.Logistic(steepness, shift)
     if kind == "poisson":
         rate = _round(_wide(rng, (0.3, 10.0), (1e-3, 1e2), (1e-3, 1e3)))
-        return kind, lambda shift: channels.Poisson(rate, shift)
+        return kind, lambda shift, power: channels.Poisson(min(rate, _largest_rate(shift, power)), shift)
     if kind == "nonlinear":
         function = _choose(
             rng, ("tanh(2*x)", "abs(x)", "relu(x)", "x**2", "sign(x)+0.3*x", "x+0.2*x**3", "x")
         )
-        return kind, lambda shift: channels.Nonlinear(function, max(noise, 1e-4), shift)
+        return kind, lambda shift, power: channels.Nonlinear(
+            function, max(noise, _least_noise(function, shift, power)), shift
+        )
     scale = _round(_log_uniform(rng, 0.03, 3))
     which = int(rng.integers(3))
     if which == 0:
         support = (-math.inf, math.inf)
-        return kind, lambda shift: channels.Custom(cauchy(scale), support=support, shift=shift)
+        return kind, lambda shift, power: channels.Custom(cauchy(scale), support=support, shift=shift)
     if which == 1:
-        return kind, lambda shift: channels.Custom(three_labels(scale), labels=(-1.0, 0.0, 1.0), shift=shift)
+        return kind, lambda shift, power: channels.Custom(
+            three_labels(scale), labels=(-1.0, 0.0, 1.0), shift=shift
+        )
     wrong = _round(_log_uniform(rng, 1e-4, 0.4))
-    return kind, lambda shift: channels.Custom(
+    return kind, lambda shift, power: channels.Custom(
         fuzzy_sign(wrong), labels=(-1.0, 1.0), breaks=(0.0,), shift=shift
     )
+
+
+def _least_noise(function: str, shift: float | None, power: float) -> float:
+    """The labels lie on a grid of at most 6000 values, some four to a width of the noise."""
+    values = ww.Problem(function).activation((shift or 0.0) + math.sqrt(power) * np.linspace(-10, 10, 201))
+    return float(np.ptp(values) / 1000) ** 2
+
+
+def _largest_rate(shift: float | None, power: float) -> float:
+    """Counts go up to 6000."""
+    return 3000 / float(np.logaddexp(0, (shift or 0.0) + 10 * math.sqrt(power)))
 
 
 # ---------------------------------------------------------------------- drawing
