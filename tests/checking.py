@@ -20,8 +20,9 @@ import numpy as np
 import widthwise as ww
 from exhaustive import lacking
 from invariances import INVARIANCES
-from invariants import alike, bounded, counted, honest, ranked, rising, stationary
+from invariants import alike, bounded, counted, honest, ranked, rising
 from random_problems import Drawn, random_alphas
+from stationarity import stationary
 from transition_checks import transitions_hold
 
 __all__ = ["Effort", "Report", "check_problem"]
@@ -54,7 +55,7 @@ class Report:
     """Statuses other than converged, which are honest."""
     refused: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Processor time of: first (one solution, from nothing), curve, transitions, exhaustive."""
+    """Processor time of each part; "first" is one solution, from nothing."""
     doing: str = ""
     """The part that is under way, or was when the time was up."""
 
@@ -105,6 +106,9 @@ def check_problem(
             points |= {s.alpha: s for s in curve}
             for key in _events(problem, list(points.values()), rng)[: effort.n_focus]:
                 points |= _focused(problem, points, key, effort.n_rounds)
+        with report.step("alone"):
+            a = float(rng.choice(sorted(points)))
+            report.violations += alike(points[a], ww.solve(problem, a), label="alone")
         along = [points[a] for a in sorted(points)]
         report.gave_up += [s.status for s in along if s.status != "converged"]
         with report.step("points"):
@@ -140,7 +144,7 @@ def check_problem(
         if with_transitions:
             alpha_max = float(10 * problem.gamma) if rng.random() < 0.7 else float(alphas[-1])
             listed = None
-            with report.step("transitions", alpha_max):
+            with report.step(f"transitions, {_n_sizes(problem)}", alpha_max):
                 listed = ww.transitions(problem, alpha_max)
             if listed is not None:
                 with report.step("transition checks", alpha_max):
@@ -157,6 +161,14 @@ def _told(name: str, alpha: object) -> str:
     lines = traceback.format_exc().strip().splitlines()
     places = [line.strip() for line in lines if "widthwise" in line and line.strip().startswith("File")]
     return f"{name} at alpha={alpha!r}: {lines[-1]} ({places[-1] if places else 'outside the package'})"
+
+
+def _n_sizes(problem: ww.Problem) -> str:
+    """How many distinct |v|, in words: what the time of transitions depends on."""
+    if not problem.readouts.is_discrete:
+        return "density"
+    n = np.unique(np.abs(problem.readouts.values)).size
+    return next(f"<= {most} |v|" for most in (1, 4, 16, 64) if n <= most)
 
 
 # ---------------------------------------------------------------------- where things happen

@@ -2,8 +2,7 @@ r"""What must hold of any answer to any problem, checked through the public name
 
 Every function returns a list of violations, sentences with the numbers in them; an empty list is good.
 
-- one solution: :func:`honest`, :func:`bounded`, :func:`stationary` (the equations and the potential,
-  from the ingredients);
+- one solution: :func:`honest`, :func:`bounded`, and its equations in :mod:`stationarity`;
 - all solutions at one α: :func:`ranked`, :func:`counted`;
 - the equilibrium along α: :func:`rising`. α f(α) is a maximum of functions that are linear in α, hence
   convex, and its slope is ψ_out at the equilibrium. So errors do not rise, and every secant of the
@@ -17,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +23,7 @@ import widthwise as ww
 
 __all__ = [
     "RESIDUAL",
+    "UNDERFLOW",
     "alike",
     "bounded",
     "can_be_perfect",
@@ -36,22 +35,18 @@ __all__ = [
     "null_error",
     "ranked",
     "rising",
-    "stationary",
 ]
 
 RESIDUAL = 1e-10
 """What a converged solution promises of its equations, relatively (docs/how-far-to-trust-it.md)."""
 
-# A hundred residuals: the equations below are scaled otherwise than those of the solver.
-_EQUATION = 1e-8
 # Two routes to one stationary point of residual 1e-10.
 _SAME = 1e-8
-# A difference of two nearly equal mmse's, each right to 1e-13 (same page), with room.
-_MMSE = 1e-12
 # Tables of a channel are right to 1e-10 (same page), with room.
 _CHANNEL = 1e-9
-# What is left of discrete weights that are almost known falls below the smallest double.
-_UNDERFLOW = 1e-250
+
+UNDERFLOW = 1e-250
+"""What is left of discrete weights that are almost known falls below the smallest double."""
 
 _NUMBERS = (
     "residual", "excess_error", "bayes_error", "gibbs_error", "matrix_overlap", "matrix_overlap_hat",
@@ -74,7 +69,7 @@ def honest(s: ww.Solution) -> list[str]:
     may_be_infinite = ("tilt", "matrix_overlap_hat", "weight_overlap_hat") if is_perfect(s) else ()
     if can_be_perfect(s.problem) and np.all(np.isfinite(s.weight_overlap_hat[s.weight_overlap < 1])):
         may_be_infinite += ("weight_overlap_hat",)
-    if s.problem.weights.is_discrete and s.excess_error < _UNDERFLOW:
+    if s.problem.weights.is_discrete and s.excess_error < UNDERFLOW:
         may_be_infinite += ("tilt",)
     if math.isinf(s.problem.channel.irreducible_error(s.problem.output_power)):
         may_be_infinite += ("bayes_error", "gibbs_error")  # labels without a variance
@@ -122,68 +117,6 @@ def bounded(s: ww.Solution) -> list[str]:
             f"gibbs_error {s.gibbs_error!r} is not 2 bayes_error - irreducible = "
             f"{2 * s.bayes_error - least!r} at alpha={s.alpha!r}"
         )
-    return found
-
-
-def stationary(s: ww.Solution) -> list[str]:
-    """The saddle-point equations of the paper and the potential, written out from the ingredients.
-
-    For readouts with a density only the equations of the matrix and of the units at the reported readouts:
-    averages over v would need the profile between them.
-    """
-    if s.status != "converged" or is_perfect(s):
-        return []
-    problem, gamma, alpha = s.problem, s.problem.gamma, s.alpha
-    channel, kernel, power = problem.channel, problem.activation, problem.output_power
-    v, p = np.asarray(s.readout_values), np.asarray(s.readout_weights)
-    mu2 = problem.hermite[2]
-    matrix = _Matrix(problem, s.tilt, s.matrix_overlap_hat)
-    hat = np.asarray(s.weight_overlap_hat)
-    is_known = np.isinf(hat)  # units learnt perfectly: at the end of the range, not by an equation
-    unit = problem.weights.channel(np.minimum(hat, 1e59))
-    left = np.minimum(unit.mmse, 1.0)  # rounding may leave it above
-    found: list[str] = []
-
-    def equal(name: str, value: Any, expected: Any, room: Any) -> None:
-        off = np.abs(np.asarray(value) - np.asarray(expected)) - np.asarray(room)
-        if not np.all(off <= 0):
-            i = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
-            a, b = (float(np.broadcast_to(x, off.shape).flat[i]) for x in (value, expected))
-            found.append(f"{name}: {a!r} is not {b!r} at alpha={alpha!r} (free entropy {s.free_entropy!r})")
-
-    coupling = 2 * alpha * float(channel.free_entropy_slope(s.excess_error, power))
-    equal("matrix_overlap_hat", s.matrix_overlap_hat, mu2**2 * coupling, _EQUATION * mu2**2 * coupling)
-    equal("matrix_overlap", s.matrix_overlap, problem.matrix_power - matrix.after, _EQUATION)
-    equal("1 - matrix_overlap_centred", 1 - s.matrix_overlap_centred, matrix.after, _EQUATION)
-    equal("weight_overlap", s.weight_overlap, unit.overlap, _EQUATION * unit.overlap + 1e-15)
-    with np.errstate(invalid="ignore"):  # 0 times infinity: a readout 0, a slope at a jump
-        force = v**2 * (matrix.pull * unit.overlap + coupling / gamma * kernel.tail_kernel_gap_slope(left))
-    force = np.where(unit.overlap > 0, force, 0.0)
-    room = _EQUATION * hat + v**2 * matrix.pull_rounding * unit.overlap
-    equal("weight_overlap_hat", hat[~is_known], force[~is_known], room[~is_known])
-    if not problem.readouts.is_discrete:
-        return found
-    learnt, unlearnt = p @ (v**2 * unit.overlap**2), p @ (v**2 * unit.mmse * (1 + unit.overlap))
-    if learnt < 0.5:
-        equal("1 - mmse(tilt)", matrix.known, learnt, _EQUATION * learnt)
-    else:
-        equal("mmse(tilt)", matrix.mmse, unlearnt, _EQUATION * unlearnt + _UNDERFLOW)
-    gap = 0.5 * mu2**2 * matrix.after + p @ (v**2 * kernel.tail_kernel_gap(left))
-    equal("excess_error", s.excess_error, gap, _EQUATION * gap + _UNDERFLOW)
-    potential = (
-        float(channel.free_entropy(s.excess_error, power))
-        + (
-            0.25 * s.matrix_overlap_hat * matrix.after
-            + matrix.information_drop
-            + gamma * float(p @ unit.entropy_deficit)
-        )
-        / alpha
-    )
-    # Both sides are right to this much, and f is flat: the solution's own error does not enter.
-    equal("free_entropy", s.free_entropy, potential, 2 * free_entropy_rounding(s))
-    known_entropy = float(channel.free_entropy_known(power))
-    expected = alpha / gamma * (known_entropy - s.free_entropy)
-    equal("mutual_information", s.mutual_information, expected, alpha / gamma * free_entropy_rounding(s))
     return found
 
 
@@ -337,31 +270,6 @@ def _has_rival(s: ww.Solution, room: float) -> bool:
 def null_error(problem: ww.Problem) -> float:
     """Excess error with nothing known beyond the linear part, μ₂²/2 + g(1)."""
     return 0.5 * problem.hermite[2] ** 2 + float(problem.activation.tail_kernel(1.0))
-
-
-class _Matrix:
-    """What the matrix contributes at a tilt τ and a further snr q̂₂, also where τ is beyond all doubles.
-
-    Past 1e25 the mmse is c/snr, to rounding; discrete weights that are almost known need 1e200 and more.
-    """
-
-    _FAR = 1e25
-
-    def __init__(self, problem: ww.Problem, tilt: float, hat: float) -> None:
-        denoiser, gamma = ww.denoising.MatrixDenoiser(problem.readouts, problem.gamma), problem.gamma
-        if tilt < self._FAR:
-            (self.mmse, self.after), (self.known, known), (slope, _) = denoiser.evaluate([tilt, tilt + hat])
-            # Whichever of mmse and 1 - mmse is small is right relatively.
-            gain = known - self.known if known < 0.5 else self.mmse - self.after
-            self.pull = float(gain / (-gamma * slope))
-            self.pull_rounding = float(_MMSE * min(self.mmse, known) / (-gamma * slope))
-            before, behind = denoiser.information([tilt, tilt + hat])
-            self.information_drop = float(before - behind)
-        else:
-            constant = self._FAR * float(denoiser.mmse(self._FAR))
-            self.mmse, self.after, self.known = constant / tilt, constant / (tilt + hat), 1.0
-            self.pull, self.pull_rounding = hat / (1 + hat / tilt) / gamma, 0.0
-            self.information_drop = -0.25 * constant * math.log1p(hat / tilt)
 
 
 def can_be_perfect(problem: ww.Problem) -> bool:

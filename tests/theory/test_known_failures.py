@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from invariants import bounded, honest, ranked, rising, stationary
+from invariants import bounded, honest, ranked, rising
+from stationarity import stationary
 
 
 def normalised(values, probabilities):
