@@ -20,8 +20,9 @@ import numpy as np
 import widthwise as ww
 from exhaustive import lacking
 from invariances import INVARIANCES
-from invariants import alike, bounded, counted, honest, ranked, rising, stationary
+from invariants import alike, bounded, counted, honest, ranked, rising
 from random_problems import Drawn, random_alphas
+from stationarity import stationary
 from transition_checks import transitions_hold
 
 __all__ = ["Effort", "Report", "check_problem"]
@@ -54,12 +55,14 @@ class Report:
     """Statuses other than converged, which are honest."""
     refused: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
-    """Processor time of: first (one solution, from nothing), curve, transitions, exhaustive."""
+    """Processor time of each part; "first" is one solution, from nothing."""
+    doing: str = ""
+    """The part that is under way, or was when the time was up."""
 
     @contextmanager
     def step(self, name: str, alpha: object = None) -> Iterator[None]:
         """A part of the checking: its time is kept, and an exception in it is a violation."""
-        start = time.process_time()
+        start, self.doing = time.process_time(), name
         try:
             yield
         except (ValueError, NotImplementedError) as error:
@@ -73,10 +76,11 @@ class Report:
             self.seconds[name] = self.seconds.get(name, 0.0) + time.process_time() - start
 
 
-def check_problem(drawn: Drawn, rng: np.random.Generator, effort: Effort | None = None) -> Report:
-    """Every invariant that applies, on one problem."""
-    effort = effort or Effort()
-    report = Report()
+def check_problem(
+    drawn: Drawn, rng: np.random.Generator, effort: Effort | None = None, report: Report | None = None
+) -> Report:
+    """Every invariant that applies, on one problem; a report that is given is filled as it goes."""
+    effort, report = effort or Effort(), Report() if report is None else report
     problem = drawn.problem
     # Drawn before anything is solved: the same seed asks the same whatever the solver answers.
     alphas = random_alphas(rng, problem, effort.n_alphas)
@@ -102,6 +106,9 @@ def check_problem(drawn: Drawn, rng: np.random.Generator, effort: Effort | None 
             points |= {s.alpha: s for s in curve}
             for key in _events(problem, list(points.values()), rng)[: effort.n_focus]:
                 points |= _focused(problem, points, key, effort.n_rounds)
+        with report.step("alone"):
+            a = float(rng.choice(sorted(points)))
+            report.violations += alike(points[a], ww.solve(problem, a), label="alone")
         along = [points[a] for a in sorted(points)]
         report.gave_up += [s.status for s in along if s.status != "converged"]
         with report.step("points"):
@@ -113,6 +120,8 @@ def check_problem(drawn: Drawn, rng: np.random.Generator, effort: Effort | None 
         ).tolist():
             with report.step("solutions", a):
                 there = ww.solutions(problem, a)
+                if not there and points[a].status != "converged":
+                    continue  # it says so
                 report.violations += ranked(there) + counted(there)
                 for s in there:
                     report.violations += honest(s) + bounded(s) + stationary(s)
@@ -135,7 +144,7 @@ def check_problem(drawn: Drawn, rng: np.random.Generator, effort: Effort | None 
         if with_transitions:
             alpha_max = float(10 * problem.gamma) if rng.random() < 0.7 else float(alphas[-1])
             listed = None
-            with report.step("transitions", alpha_max):
+            with report.step(f"transitions, {_n_sizes(problem)}", alpha_max):
                 listed = ww.transitions(problem, alpha_max)
             if listed is not None:
                 with report.step("transition checks", alpha_max):
@@ -152,6 +161,14 @@ def _told(name: str, alpha: object) -> str:
     lines = traceback.format_exc().strip().splitlines()
     places = [line.strip() for line in lines if "widthwise" in line and line.strip().startswith("File")]
     return f"{name} at alpha={alpha!r}: {lines[-1]} ({places[-1] if places else 'outside the package'})"
+
+
+def _n_sizes(problem: ww.Problem) -> str:
+    """How many distinct |v|, in words: what the time of transitions depends on."""
+    if not problem.readouts.is_discrete:
+        return "density"
+    n = np.unique(np.abs(problem.readouts.values)).size
+    return next(f"<= {most} |v|" for most in (1, 4, 16, 64) if n <= most)
 
 
 # ---------------------------------------------------------------------- where things happen

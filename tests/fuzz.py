@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import time
@@ -26,6 +27,7 @@ from random_problems import random_problem  # noqa: E402
 
 # Processor seconds for all that is asked of one problem.
 _LIMIT = 120.0
+_MOST_TOLD = 6  # violations of one problem that are printed: many have one cause
 
 
 @dataclass
@@ -54,9 +56,10 @@ def run(seed: int, limit: float = _LIMIT) -> Outcome:
     old = signal.signal(signal.SIGPROF, stop)
     signal.setitimer(signal.ITIMER_PROF, limit)
     try:
-        report = check_problem(drawn, rng)
+        check_problem(drawn, rng, report=report)
     except TooSlow:
-        report.violations.append(f"not done after {limit:g} s of processor time")
+        if report.doing != "exhaustive":  # the search may take its time; the package may not
+            report.violations.append(f"{report.doing}: not done after {limit:g} s of processor time")
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, old)
@@ -117,8 +120,13 @@ def _tell(outcome: Outcome, n_done: int, n_all: int) -> None:
     if not outcome.report.violations:
         return
     print(f"\n# seed {outcome.seed}: again with  make fuzz N=1 SEED={outcome.seed}\n{outcome.text}")
-    for text in outcome.report.violations:
-        print(f"# - {text}")
+    place = re.search(r"alpha=([-+.\de]+)", " ".join(outcome.report.violations))
+    if place:
+        print(f"print(*ww.solutions(problem, {place.group(1)}), sep='\\n')")
+    for text in outcome.report.violations[:_MOST_TOLD]:
+        print(f"# - {' '.join(text.split())}")
+    if len(outcome.report.violations) > _MOST_TOLD:
+        print(f"# - and {len(outcome.report.violations) - _MOST_TOLD} more")
     sys.stdout.flush()
 
 
@@ -148,7 +156,10 @@ def summary(outcomes: list[Outcome]) -> str:
         lines.append(f"{name:<22} " + " ".join(f"{t:8.3f}" for t in marks) + f" {len(times):6d}")
     lines.append("slowest (all checks, one solution, transitions)")
     for o in sorted(outcomes, key=lambda o: -o.seconds)[:10]:
-        parts = [o.report.seconds.get(name, float("nan")) for name in ("first", "transitions")]
+        parts = [
+            sum(t for key, t in o.report.seconds.items() if key.startswith(name))
+            for name in ("first", "transitions")
+        ]
         kinds = ", ".join(o.kinds.values())
         lines.append(f"  {o.seconds:7.2f} {parts[0]:7.2f} {parts[1]:7.2f}  seed {o.seed}: {kinds}")
     return "\n".join(lines)

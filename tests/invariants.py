@@ -2,8 +2,7 @@ r"""What must hold of any answer to any problem, checked through the public name
 
 Every function returns a list of violations, sentences with the numbers in them; an empty list is good.
 
-- one solution: :func:`honest`, :func:`bounded`, :func:`stationary` (the equations and the potential,
-  from the ingredients);
+- one solution: :func:`honest`, :func:`bounded`, and its equations in :mod:`stationarity`;
 - all solutions at one α: :func:`ranked`, :func:`counted`;
 - the equilibrium along α: :func:`rising`. α f(α) is a maximum of functions that are linear in α, hence
   convex, and its slope is ψ_out at the equilibrium. So errors do not rise, and every secant of the
@@ -17,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -25,8 +23,10 @@ import widthwise as ww
 
 __all__ = [
     "RESIDUAL",
+    "UNDERFLOW",
     "alike",
     "bounded",
+    "can_be_perfect",
     "counted",
     "free_entropy_rounding",
     "honest",
@@ -35,20 +35,18 @@ __all__ = [
     "null_error",
     "ranked",
     "rising",
-    "stationary",
 ]
 
 RESIDUAL = 1e-10
 """What a converged solution promises of its equations, relatively (docs/how-far-to-trust-it.md)."""
 
-# A hundred residuals: the equations below are scaled otherwise than those of the solver.
-_EQUATION = 1e-8
 # Two routes to one stationary point of residual 1e-10.
 _SAME = 1e-8
-# A difference of two nearly equal mmse's, each right to 1e-13 (same page), with room.
-_MMSE = 1e-12
 # Tables of a channel are right to 1e-10 (same page), with room.
 _CHANNEL = 1e-9
+
+UNDERFLOW = 1e-250
+"""What is left of discrete weights that are almost known falls below the smallest double."""
 
 _NUMBERS = (
     "residual", "excess_error", "bayes_error", "gibbs_error", "matrix_overlap", "matrix_overlap_hat",
@@ -69,6 +67,12 @@ def honest(s: ww.Solution) -> list[str]:
             return [f"status {s.status!r} at alpha={s.alpha!r}, yet {left} are numbers"]
         return []
     may_be_infinite = ("tilt", "matrix_overlap_hat", "weight_overlap_hat") if is_perfect(s) else ()
+    if can_be_perfect(s.problem) and np.all(np.isfinite(s.weight_overlap_hat[s.weight_overlap < 1])):
+        may_be_infinite += ("weight_overlap_hat",)
+    if s.problem.weights.is_discrete and s.excess_error < UNDERFLOW:
+        may_be_infinite += ("tilt",)
+    if math.isinf(s.problem.channel.irreducible_error(s.problem.output_power)):
+        may_be_infinite += ("bayes_error", "gibbs_error")  # labels without a variance
     bad = [
         name
         for name, value in numbers.items()
@@ -77,8 +81,9 @@ def honest(s: ww.Solution) -> list[str]:
     found = [f"converged at alpha={s.alpha!r} with {name} = {numbers[name]}" for name in bad]
     if not s.residual <= RESIDUAL:
         found.append(f"converged at alpha={s.alpha!r} with residual {s.residual:.2e}")
+    # With a density, units between the reported readouts or beyond them may be learnt.
     is_universal = bool(np.all(s.weight_overlap == 0))
-    if is_universal != (s.branch == "universal"):
+    if s.problem.readouts.is_discrete and is_universal != (s.branch == "universal"):
         found.append(f"branch {s.branch!r} at alpha={s.alpha!r} with overlaps {s.weight_overlap}")
     return found
 
@@ -100,8 +105,11 @@ def bounded(s: ww.Solution) -> list[str]:
     within("smallest weight_overlap", float(overlap.min()), 0.0, 1.0, 0.0)
     within("largest weight_overlap", float(overlap.max()), 0.0, 1.0, 1e-15)
     room = s.alpha / problem.gamma * free_entropy_rounding(s)
-    within("mutual_information", s.mutual_information, 0.0, _most_information(problem), room)
+    most = _most_information(problem) if s.is_equilibrium else math.inf  # others fall short in free entropy
+    within("mutual_information", s.mutual_information, 0.0, most, room)
     least = problem.channel.irreducible_error(power)
+    if math.isinf(least):
+        return found
     size = least + s.bayes_error
     within("bayes_error", s.bayes_error, least, _bayes_error(problem, null), _CHANNEL * size)
     if abs(s.gibbs_error - 2 * s.bayes_error + least) > _CHANNEL * size:
@@ -112,78 +120,13 @@ def bounded(s: ww.Solution) -> list[str]:
     return found
 
 
-def stationary(s: ww.Solution) -> list[str]:
-    """The saddle-point equations of the paper and the potential, written out from the ingredients.
-
-    For readouts with a density only the equations of the matrix and of the units at the reported readouts:
-    averages over v would need the profile between them.
-    """
-    if s.status != "converged" or is_perfect(s):
-        return []
-    problem, gamma, alpha = s.problem, s.problem.gamma, s.alpha
-    channel, kernel, power = problem.channel, problem.activation, problem.output_power
-    v, p = np.asarray(s.readout_values), np.asarray(s.readout_weights)
-    mu2 = problem.hermite[2]
-    denoiser = ww.denoising.MatrixDenoiser(problem.readouts, gamma)
-    (mmse, after), (known, known_after), (slope, _) = denoiser.evaluate(
-        [s.tilt, s.tilt + s.matrix_overlap_hat]
-    )
-    unit = problem.weights.channel(s.weight_overlap_hat)
-    found: list[str] = []
-
-    def equal(name: str, value: Any, expected: Any, room: Any) -> None:
-        off = np.abs(np.asarray(value) - np.asarray(expected)) - np.asarray(room)
-        if not np.all(off <= 0):
-            i = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
-            a, b = (
-                np.ravel(value)[i if np.ndim(value) else 0],
-                np.ravel(expected)[i if np.ndim(expected) else 0],
-            )
-            found.append(f"{name}: {a!r} is not {b!r} at alpha={alpha!r} (free entropy {s.free_entropy!r})")
-
-    coupling = 2 * alpha * float(channel.free_entropy_slope(s.excess_error, power))
-    equal("matrix_overlap_hat", s.matrix_overlap_hat, mu2**2 * coupling, _EQUATION * mu2**2 * coupling)
-    equal("matrix_overlap", s.matrix_overlap, problem.matrix_power - after, _EQUATION)
-    equal("1 - matrix_overlap_centred", 1 - s.matrix_overlap_centred, after, _EQUATION)
-    equal("weight_overlap", s.weight_overlap, unit.overlap, _EQUATION * unit.overlap + 1e-15)
-    # Whichever of mmse and 1 - mmse is small is right relatively.
-    gain = known_after - known if known_after < 0.5 else mmse - after
-    rounding = _MMSE * min(mmse, known_after) / (-gamma * slope)
-    pull = gain / (-gamma * slope)
-    force = v**2 * (pull * unit.overlap + coupling / gamma * kernel.tail_kernel_gap_slope(unit.mmse))
-    force = np.where(unit.overlap > 0, force, 0.0)
-    hat = np.asarray(s.weight_overlap_hat)
-    equal("weight_overlap_hat", hat, force, _EQUATION * hat + v**2 * rounding * unit.overlap)
-    if not problem.readouts.is_discrete:
-        return found
-    learnt, unlearnt = p @ (v**2 * unit.overlap**2), p @ (v**2 * unit.mmse * (1 + unit.overlap))
-    if learnt < 0.5:
-        equal("1 - mmse(tilt)", known, learnt, _EQUATION * learnt)
-    else:
-        equal("mmse(tilt)", mmse, unlearnt, _EQUATION * unlearnt)
-    gap = 0.5 * mu2**2 * after + p @ (v**2 * kernel.tail_kernel_gap(unit.mmse))
-    equal("excess_error", s.excess_error, gap, _EQUATION * gap)
-    before, behind = denoiser.information([s.tilt, s.tilt + s.matrix_overlap_hat])
-    potential = (
-        float(channel.free_entropy(s.excess_error, power))
-        + (0.25 * s.matrix_overlap_hat * after + before - behind + gamma * float(p @ unit.entropy_deficit))
-        / alpha
-    )
-    # Both sides are right to this much, and f is flat: the solution's own error does not enter.
-    equal("free_entropy", s.free_entropy, potential, 2 * free_entropy_rounding(s))
-    known_entropy = float(channel.free_entropy_known(power))
-    expected = alpha / gamma * (known_entropy - s.free_entropy)
-    equal("mutual_information", s.mutual_information, expected, alpha / gamma * free_entropy_rounding(s))
-    return found
-
-
 # ---------------------------------------------------------------------- all solutions at one α
 
 
 def ranked(found: Sequence[ww.Solution]) -> list[str]:
     """Highest free entropy first, no two alike, one equilibrium: the first, and stable."""
     if not found:
-        return ["no solution at all"]
+        return ["no solution at all, and no reason"]
     alpha, violations = found[0].alpha, []
     if any(s.status != "converged" for s in found):
         violations.append(f"solutions at alpha={alpha!r} with status {[s.status for s in found]}")
@@ -329,9 +272,19 @@ def null_error(problem: ww.Problem) -> float:
     return 0.5 * problem.hermite[2] ** 2 + float(problem.activation.tail_kernel(1.0))
 
 
+def can_be_perfect(problem: ww.Problem) -> bool:
+    """Whether units may be known exactly at finite α.
+
+    Discrete weights, with labels without noise or an activation that jumps: then ψ_out or g falls like a
+    root where an overlap leaves 1, which no gain of entropy makes up for.
+    """
+    has_end = problem.channel.is_noiseless or math.isinf(float(problem.activation.tail_kernel_slope(1.0)))
+    return problem.weights.is_discrete and has_end
+
+
 def is_perfect(s: ww.Solution) -> bool:
-    """Whether all is known: possible at finite α for labels without noise and discrete weights."""
-    return bool(s.problem.channel.is_noiseless and s.problem.weights.is_discrete and s.excess_error == 0)
+    """Whether all is known."""
+    return can_be_perfect(s.problem) and s.excess_error == 0
 
 
 def free_entropy_rounding(s: ww.Solution) -> float:

@@ -12,26 +12,30 @@ from invariants import null_error, rising
 
 __all__ = ["transitions_hold"]
 
+# Where the equilibrium is looked at beside a transition, relatively; the middle two are the closest.
+_BESIDE = np.array([-1e-2, -1e-3, -1e-4, -1e-5, -1e-6, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2])
+
 
 def transitions_hold(
     problem: ww.Problem, listed: Sequence[ww.Transition], alpha_max: float, along: Sequence[ww.Solution]
 ) -> list[str]:
     """What the list says is seen 1e-6 before and behind each transition, and nothing else along a curve."""
-    found: list[str] = _unlisted(problem, listed, alpha_max, along)
+    found = _unlisted(problem, listed, alpha_max, along) + _unlisted_jumps(problem, listed, alpha_max, along)
     places = [t.alpha for t in listed]
     if places != sorted(places):
         found.append(f"transitions not in order: {places}")
     for t in listed:
         if t.alpha <= 1e-12 or t.alpha * (1 + 1e-5) >= alpha_max or not math.isfinite(t.readout):
             continue
-        low, high = ww.learning_curve(problem, [t.alpha * (1 - 1e-6), t.alpha * (1 + 1e-6)])
+        near = ww.learning_curve(problem, t.alpha * (1 + _BESIDE))
+        low, high = near[_BESIDE.size // 2 - 1], near[_BESIDE.size // 2]
         if "converged" not in (low.status, high.status) or low.status != high.status:
             found.append(f"{t}: status {low.status!r} before and {high.status!r} behind")
             continue
-        found += [f"{t}: {text}" for text in rising([low, high])]
+        found += [f"{t}: {text}" for text in rising(near)]
         v = np.abs(np.asarray(low.readout_values))
         own = np.isclose(v, t.readout, rtol=1e-9)
-        if not problem.readouts.is_discrete:
+        if not _is_followed(problem):
             continue
         if not own.any():
             found.append(f"{t}: there is no such readout among {v}")
@@ -53,7 +57,7 @@ def transitions_hold(
 
 def _unlisted(problem, listed, alpha_max, along) -> list[str]:
     """Units are learnt behind the transition of their readout, and not before."""
-    if not problem.readouts.is_discrete:
+    if not _is_followed(problem):
         return []
     found = []
     for s in along:
@@ -74,6 +78,32 @@ def _unlisted(problem, listed, alpha_max, along) -> list[str]:
     return found[:3]  # one unlisted transition shows at every point behind it
 
 
+def _unlisted_jumps(problem, listed, alpha_max, along) -> list[str]:
+    """A large change between two points that no transition explains is followed until it is a jump or not."""
+    points = [s for s in along if s.status == "converged" and s.alpha <= alpha_max]
+    for low, high in zip(points[:-1], points[1:], strict=True):
+        if _change(low, high) < 0.3 or any(low.alpha <= t.alpha <= high.alpha for t in listed):
+            continue
+        while high.alpha / low.alpha > 1 + 1e-6 and _change(low, high) > 0.1:
+            inner = [low, *ww.learning_curve(problem, np.geomspace(low.alpha, high.alpha, 8)[1:-1]), high]
+            low, high = max(zip(inner[:-1], inner[1:], strict=True), key=lambda pair: _change(*pair))
+        if _change(low, high) > 0.1:  # over 1e-6 of α
+            return [f"a jump by {_change(low, high):.3g} at alpha={high.alpha!r} is not listed"]
+    return []
+
+
+def _change(one: ww.Solution, other: ww.Solution) -> float:
+    """Of the overlaps; where a front runs through a law of many readouts, of the error."""
+    if _is_followed(one.problem):
+        return float(np.max(np.abs(np.asarray(one.weight_overlap) - np.asarray(other.weight_overlap))))
+    return abs(one.excess_error - other.excess_error) / null_error(one.problem)
+
+
+def _is_followed(problem: ww.Problem) -> bool:
+    """Whether each |v| has its own transition in the list: up to 16 are."""
+    return problem.readouts.is_discrete and np.unique(np.abs(problem.readouts.values)).size <= 16
+
+
 def _spinodals_hold(problem: ww.Problem, t: ww.Transition, alpha_max: float) -> list[str]:
     """The new branch is born at one spinodal, the old one ends at the other."""
     if t.spinodals is None:
@@ -89,20 +119,24 @@ def _spinodals_hold(problem: ww.Problem, t: ww.Transition, alpha_max: float) -> 
             [s for s in ww.solutions(problem, place * (1 + sign * side * 1e-5)) if s.is_stable]
             for sign in (1, -1)
         )
-        # Solutions of the other kind than the equilibrium: better learnt at the first, worse at the second.
-        n_inside, n_outside = (
-            sum(_is_beyond(s, next(e for e in stable if e.is_equilibrium), side) for s in stable)
-            if any(e.is_equilibrium for e in stable)
-            else -1
-            for stable in (inside, outside)
-        )
-        if n_inside >= 0 and n_outside >= 0 and n_inside != n_outside + 1:
+        # Solutions beyond the equilibrium, better learnt at the first and worse at the second, by the number
+        # of readouts learnt: a branch that folds is gone, one that passes its stability on has one more.
+        kinds = [
+            sorted(_n_learnt(s) for s in stable if side * (best.excess_error - s.excess_error) > 0)
+            for stable, best in ((inside, _equilibrium(inside)), (outside, _equilibrium(outside)))
+            if best is not None
+        ]
+        if len(kinds) == 2 and kinds[0] == kinds[1]:
             found.append(
-                f"{t}: a branch {words} at the spinodal {place!r}, but {n_outside} others are stable outside "
-                f"and {n_inside} inside"
+                f"{t}: a branch {words} at the spinodal {place!r}, but the other stable ones have {kinds[0]} "
+                f"readouts learnt on both sides"
             )
     return found
 
 
-def _is_beyond(s: ww.Solution, best: ww.Solution, side: int) -> bool:
-    return side * (best.excess_error - s.excess_error) > 0
+def _equilibrium(found: Sequence[ww.Solution]) -> ww.Solution | None:
+    return next((s for s in found if s.is_equilibrium), None)
+
+
+def _n_learnt(s: ww.Solution) -> int:
+    return int(np.count_nonzero(s.weight_overlap))

@@ -1,0 +1,105 @@
+"""The equations and the potential of the paper, written out from the ingredients, at a solution."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import widthwise as ww
+from invariants import UNDERFLOW, free_entropy_rounding, is_perfect
+
+__all__ = ["stationary"]
+
+# A hundred times the residual that is promised: the equations below are scaled otherwise than the solver's.
+_EQUATION = 1e-8
+# A difference of two nearly equal mmse's, each right to 1e-13 (docs/how-far-to-trust-it.md), with room.
+_MMSE = 1e-12
+
+
+def stationary(s: ww.Solution) -> list[str]:
+    """The saddle-point equations of the paper and the potential, written out from the ingredients.
+
+    For readouts with a density only the equations of the matrix and of the units at the reported readouts:
+    averages over v would need the profile between them.
+    """
+    if s.status != "converged" or is_perfect(s):
+        return []
+    problem, gamma, alpha = s.problem, s.problem.gamma, s.alpha
+    channel, kernel, power = problem.channel, problem.activation, problem.output_power
+    v, p = np.asarray(s.readout_values), np.asarray(s.readout_weights)
+    mu2 = problem.hermite[2]
+    matrix = _Matrix(problem, s.tilt, s.matrix_overlap_hat)
+    hat = np.asarray(s.weight_overlap_hat)
+    is_known = np.isinf(hat)  # units learnt perfectly: at the end of the range, not by an equation
+    unit = problem.weights.channel(np.minimum(hat, 1e59))
+    left = np.minimum(unit.mmse, 1.0)  # rounding may leave it above
+    found: list[str] = []
+
+    def equal(name: str, value: Any, expected: Any, room: Any) -> None:
+        off = np.abs(np.asarray(value) - np.asarray(expected)) - np.asarray(room)
+        if not np.all(off <= 0):
+            i = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
+            a, b = (float(np.broadcast_to(x, off.shape).flat[i]) for x in (value, expected))
+            found.append(f"{name}: {a!r} is not {b!r} at alpha={alpha!r} (free entropy {s.free_entropy!r})")
+
+    coupling = 2 * alpha * float(channel.free_entropy_slope(s.excess_error, power))
+    equal("matrix_overlap_hat", s.matrix_overlap_hat, mu2**2 * coupling, _EQUATION * mu2**2 * coupling)
+    equal("matrix_overlap", s.matrix_overlap, problem.matrix_power - matrix.after, _EQUATION)
+    equal("1 - matrix_overlap_centred", 1 - s.matrix_overlap_centred, matrix.after, _EQUATION)
+    equal("weight_overlap", s.weight_overlap, unit.overlap, _EQUATION * unit.overlap + 1e-15)
+    with np.errstate(invalid="ignore"):  # 0 times infinity: a readout 0, a slope at a jump
+        force = v**2 * (matrix.pull * unit.overlap + coupling / gamma * kernel.tail_kernel_gap_slope(left))
+    force = np.where(unit.overlap > 0, force, 0.0)
+    room = _EQUATION * hat + v**2 * matrix.pull_rounding * unit.overlap
+    equal("weight_overlap_hat", hat[~is_known], force[~is_known], room[~is_known])
+    if not problem.readouts.is_discrete:
+        return found
+    learnt, unlearnt = p @ (v**2 * unit.overlap**2), p @ (v**2 * unit.mmse * (1 + unit.overlap))
+    if learnt < 0.5:
+        equal("1 - mmse(tilt)", matrix.known, learnt, _EQUATION * learnt)
+    else:
+        equal("mmse(tilt)", matrix.mmse, unlearnt, _EQUATION * unlearnt + UNDERFLOW)
+    gap = 0.5 * mu2**2 * matrix.after + p @ (v**2 * kernel.tail_kernel_gap(left))
+    equal("excess_error", s.excess_error, gap, _EQUATION * gap + UNDERFLOW)
+    potential = (
+        float(channel.free_entropy(s.excess_error, power))
+        + (
+            0.25 * s.matrix_overlap_hat * matrix.after
+            + matrix.information_drop
+            + gamma * float(p @ unit.entropy_deficit)
+        )
+        / alpha
+    )
+    # Both sides are right to this much, and f is flat: the solution's own error does not enter.
+    equal("free_entropy", s.free_entropy, potential, 2 * free_entropy_rounding(s))
+    known_entropy = float(channel.free_entropy_known(power))
+    expected = alpha / gamma * (known_entropy - s.free_entropy)
+    equal("mutual_information", s.mutual_information, expected, alpha / gamma * free_entropy_rounding(s))
+    return found
+
+
+class _Matrix:
+    """What the matrix contributes at a tilt τ and a further snr q̂₂, also where τ is beyond all doubles.
+
+    Past 1e25 the mmse is c/snr, to rounding; discrete weights that are almost known need 1e200 and more.
+    """
+
+    _FAR = 1e25
+
+    def __init__(self, problem: ww.Problem, tilt: float, hat: float) -> None:
+        denoiser, gamma = ww.denoising.MatrixDenoiser(problem.readouts, problem.gamma), problem.gamma
+        if tilt < self._FAR:
+            (self.mmse, self.after), (self.known, known), (slope, _) = denoiser.evaluate([tilt, tilt + hat])
+            # Whichever of mmse and 1 - mmse is small is right relatively.
+            gain = known - self.known if known < 0.5 else self.mmse - self.after
+            self.pull = float(gain / (-gamma * slope))
+            self.pull_rounding = float(_MMSE * min(self.mmse, known) / (-gamma * slope))
+            before, behind = denoiser.information([tilt, tilt + hat])
+            self.information_drop = float(before - behind)
+        else:
+            constant = self._FAR * float(denoiser.mmse(self._FAR))
+            self.mmse, self.after, self.known = constant / tilt, constant / (tilt + hat), 1.0
+            self.pull, self.pull_rounding = hat / (1 + hat / tilt) / gamma, 0.0
+            self.information_drop = -0.25 * constant * math.log1p(hat / tilt)

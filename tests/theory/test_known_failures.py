@@ -1,0 +1,146 @@
+"""Problems that were once answered wrongly, or not at all.
+
+Right values are from the exhaustive search of ``exhaustive.py``, which knows nothing of the solver; what else
+must hold of them is in ``invariants.py``.
+"""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import widthwise as ww
+from invariants import bounded, honest, ranked, rising
+from stationarity import stationary
+
+
+def normalised(values, probabilities):
+    return ww.readouts.Discrete(values, probabilities, normalise=True)
+
+
+def assert_sound(problem, alpha):
+    """Everything that holds of all solutions at one α, and no warning of the arithmetic."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        there = ww.solutions(problem, alpha)
+    violations = ranked(there)
+    for s in there:
+        violations += honest(s) + bounded(s) + stationary(s)
+    assert not violations, "\n".join(violations)
+
+
+class TestRareReadouts:
+    """The branch of units with the rare, large readout was lost at some α between others that had it."""
+
+    GELU = ww.Problem("gelu", "gaussian", normalised([3, -0.5], [0.03, 0.97]), 0.5, 0.03)
+    RELU = ww.Problem("relu", "gaussian", normalised([-3.66, -0.9], [0.012, 0.988]), 0.27, 0.153)
+
+    @pytest.mark.parametrize(
+        ("problem", "alpha", "error", "overlap"),
+        [
+            (GELU, 0.0203, 0.063377826799, 0.45847154),
+            (GELU, 0.021, 0.062964737261, 0.46755918),
+            (GELU, 0.022, 0.062405539674, 0.48024144),
+            (GELU, 0.023, 0.061879385792, 0.49259514),
+            (RELU, 0.102, 0.075530673733, 0.65304189),
+            (RELU, 0.105, 0.075217307517, 0.66588184),
+        ],
+    )
+    def test_equilibrium(self, problem, alpha, error, overlap):
+        s = ww.solve(problem, alpha)
+        assert s.excess_error == pytest.approx(error, rel=1e-9)  # digits printed
+        assert np.max(s.weight_overlap) == pytest.approx(overlap, abs=1e-8)
+        assert_sound(problem, alpha)
+
+    @pytest.mark.parametrize(
+        ("problem", "alphas"),
+        [(GELU, np.linspace(0.0195, 0.0235, 41)), (RELU, np.linspace(0.098, 0.11, 41))],
+    )
+    def test_along_the_branch(self, problem, alphas):
+        curve = ww.learning_curve(problem, alphas)
+        assert not rising(curve)
+        assert np.all(np.max(curve.weight_overlap, axis=1) > 0.3)
+
+
+def test_many_readouts_take_the_best_front():
+    """100 readouts: a solution for each number learnt, in a range of it; the best has 66 learnt, not 67."""
+    law = normalised(np.arange(1, 101) ** -0.3, np.full(100, 0.01))
+    s = ww.solve(ww.Problem("tanh(2*x)", "gaussian", law, 0.04, 0.5), 1.35)
+    assert np.count_nonzero(s.weight_overlap) == 66
+    assert s.excess_error == pytest.approx(0.04137440584, rel=1e-9)  # digits printed
+    assert s.free_entropy == pytest.approx(-0.347090947166, abs=1e-11)
+
+
+@pytest.mark.parametrize("density", [0.5, 0.4853, 0.2, 0.004999, 0.003742])
+def test_sparse_weights(density):
+    """Raised a ValueError, at densities that depend on the machine: the mmse without data was 1 + 2e-16."""
+    law = ww.weights.SparseGaussian(density)
+    assert law.mmse(0.0) <= 1
+    for readouts in ("uniform", "four-point"):
+        problem = ww.Problem("relu", law, readouts)
+        for alpha in (0.1, 0.7, 3.0):
+            assert_sound(problem, alpha)
+            assert ww.solve(problem, alpha).is_converged
+
+
+@pytest.mark.parametrize("activation", ["sign(x)", "step(x)"])
+def test_jumps_with_binary_weights(activation):
+    """Never solved. Where σ jumps, g falls like √(1 - Q): all weights known is a maximum of f at any α.
+
+    Its free entropy is ψ_out at gap 0 minus (γ/α) ln 2.
+    """
+    problem = ww.Problem(activation, "rademacher", "homogeneous", 0.3, 0.7)
+    known = float(problem.channel.free_entropy_known(problem.output_power))
+    for alpha in (0.05, 0.5, 2.0, 20.0):
+        assert_sound(problem, alpha)
+        s = ww.solve(problem, alpha)
+        assert s.is_converged
+        # 1e-11 is what is promised of free entropies; the perfect solution is one of the candidates.
+        assert s.free_entropy >= known - problem.gamma / alpha * np.log(2) - 1e-11
+        assert s.mutual_information <= np.log(2) + 1e-11
+    last = ww.solve(problem, 20.0)
+    assert last.excess_error == 0 and last.mutual_information == pytest.approx(np.log(2), abs=1e-11)
+    assert not rising(ww.learning_curve(problem, np.geomspace(0.02, 20, 25)))
+
+
+@pytest.mark.parametrize("gamma", [3.0, 5.0])
+def test_quadratic_activation_with_uniform_readouts(gamma):
+    """Raised an IndexError. The universal solution is the exact answer."""
+    problem = ww.Problem("quadratic", "gaussian", "uniform", gamma=gamma)
+    s = ww.solve(problem, 0.5)
+    assert s.is_converged and s.branch == "universal"
+    assert_sound(problem, 0.5)
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.5, 3.0])
+@pytest.mark.parametrize("alpha", [0.27, 0.9, 3.7])
+def test_free_entropy_at_little_noise(alpha, gamma):
+    """Was off by 1e-8 at noise 1e-6; here two pairs of readouts are nearly equal."""
+    twins = normalised([-1.2, -1.2 * (1 + 2e-7), -0.7, -0.7 * (1 + 7e-9), 1.1], [0.15, 0.4, 0.25, 0.1, 0.1])
+    for readouts in ("homogeneous", "four-point", twins):
+        assert_sound(ww.Problem("relu", "gaussian", readouts, 1e-6, gamma), alpha)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 3.0, 50.0])
+@pytest.mark.parametrize("channel", ["student-t:0.1,30", "student-t:0.0321,2.7", "laplace:0.4", "logistic:2"])
+def test_linear_activation_holds_no_information_at_this_scale(alpha, channel):
+    """Was -1e-6 for Student-t noise of 30 degrees: all is learnt from n = Θ(d) samples, and I/(kd) is 0."""
+    problem = ww.Problem("linear", "gaussian", "homogeneous", channel, 0.5)
+    s = ww.solve(problem, alpha)
+    assert s.excess_error == 0
+    # Two values of ψ_out, both right to 1e-11, are subtracted.
+    assert abs(s.mutual_information) <= alpha / problem.gamma * 2e-11
+
+
+def cauchy(labels, outputs):
+    return -np.log(0.3 * np.pi * (1 + ((labels - outputs) / 0.3) ** 2))
+
+
+def test_labels_without_a_variance():
+    """Cauchy noise: warned of an invalid subtraction, and said NaN for the Gibbs error, which is infinite."""
+    channel = ww.channels.Custom(cauchy, support=(-np.inf, np.inf), shift=0.0)
+    problem = ww.Problem("relu", "gaussian", "homogeneous", channel, 0.5)
+    assert_sound(problem, 1.3)
+    s = ww.solve(problem, 1.3)
+    assert not np.isnan(s.gibbs_error) and not np.isnan(s.bayes_error)
+    assert 0 < s.excess_error < 0.08
