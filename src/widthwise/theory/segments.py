@@ -20,7 +20,7 @@ from .solution import Solution
 
 __all__ = ["Segment", "segment_of"]
 
-_ENDLESS = math.log(1e10)  # ln α from which a segment is taken to go on for ever
+_ENDLESS = math.log(1e5)  # ln α beyond which an end that is no fold is no end
 
 
 @dataclass(frozen=True)

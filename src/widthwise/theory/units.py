@@ -75,7 +75,7 @@ def evaluate_units(activation: Activation, weights: WeightLaw, snr: np.ndarray) 
     channel = weights.channel(snr)
     gap = np.minimum(channel.mmse, 1.0)  # rounding
     overlap = np.minimum(channel.overlap, 1.0)
-    curvature = _kernel_curvature(activation, overlap, gap)
+    curvature = _kernel_curvature(activation, gap)
     # Relative accuracy near Q = 0 from g itself, near 1 from the gap.
     return UnitValues(
         snr,
@@ -90,23 +90,12 @@ def evaluate_units(activation: Activation, weights: WeightLaw, snr: np.ndarray) 
     )
 
 
-def _kernel_curvature(activation: Activation, overlap: np.ndarray, gap: np.ndarray) -> np.ndarray:
-    """g''(Q), for products with F'.
+def _kernel_curvature(activation: Activation, gap: np.ndarray) -> np.ndarray:
+    """g''(1 - gap), for products with F'.
 
-    For kinked activations it diverges at Q = 1, but only as (1-Q)^(-1/2) while F' vanishes as (1-Q)² or faster:
-    taken a whisker below 1 the product is exact. With a jump g' itself diverges so, and g'' comes from
-    differences of g' in ln(1 - Q), of which it is a smooth function.
+    It diverges at gap = 0 for kinks and jumps, while F' vanishes faster: the product is taken a whisker above.
     """
-    curvature = np.asarray(activation.tail_kernel_curvature(np.minimum(overlap, 1 - 1e-14)))
-    is_close = gap < 1e-3
-    if activation.has_jumps and np.any(is_close):
-        step = 1e-3
-        near = np.maximum(gap[is_close], 1e-300)
-        ends = [activation.tail_kernel_gap_slope(near * np.exp(sign * step)) for sign in (-1, 1)]
-        curvature = curvature.copy()
-        with np.errstate(over="ignore", invalid="ignore"):
-            curvature[is_close] = np.minimum(np.nan_to_num((ends[0] - ends[1]) / (2 * step * near)), 1e300)
-    return curvature
+    return np.minimum(activation.tail_kernel_gap_curvature(np.maximum(gap, 1e-190)), 1e300)
 
 
 class UnitTable:
@@ -218,7 +207,7 @@ class UnitTable:
             channel = self.weights.channel(np.clip(x, 0.0, _LARGEST))
             overlap, gap = np.minimum(channel.overlap, 1.0), np.minimum(channel.mmse, 1.0)
             kernel_slope = self.activation.tail_kernel_gap_slope(gap)
-            curvature = _kernel_curvature(self.activation, overlap, gap)
+            curvature = _kernel_curvature(self.activation, gap)
             a, b = pull[active], coupling[active]
             with np.errstate(all="ignore"):
                 force = a * overlap + b * kernel_slope
