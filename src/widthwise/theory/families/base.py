@@ -33,7 +33,7 @@ _N_HALVINGS = 7
 _N_BISECTIONS = 60
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
 _FAR = np.log(1e15)  # α and 1/α beyond which nothing is computed
-_N_END = 14
+_N_END = 10
 _MOST_NODES = 400
 _ROUNDING = 1e-13  # changes of ln α that mean nothing
 

@@ -82,7 +82,7 @@ class ClassFamily(Family):
 
     @property
     def stops(self) -> np.ndarray:
-        return np.log([1e8, 1e12, 1e16, 1e20, 1e24])
+        return np.log([1e9, 1e15, 1e21])
 
     def log_tilt(self, points: Points) -> np.ndarray:
         return points.z[:, 0]
@@ -92,13 +92,17 @@ class ClassFamily(Family):
 
     def state(self, u: np.ndarray, z: np.ndarray, *, is_rough: bool = False) -> ClassState:
         setting = self.setting
-        coupling = np.exp(z[:, 1])
         pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + z[:, 1])
         pull = np.exp(pair.log_pull) / setting.gamma
-        return self._state(u, pair, pull, coupling, is_rough)
+        return self._state(u, pair, pull, np.exp(z[:, 1]), is_rough)
 
-    def _others(
-        self, u: np.ndarray, pull: np.ndarray, coupling: np.ndarray, is_rough: bool
+    def couplings(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """A and B."""
+        pair = self.setting.matrix.pair(z[:, 0], self.setting.log_hat_scale + z[:, 1])
+        return np.exp(pair.log_pull) / self.setting.gamma, np.exp(z[:, 1])
+
+    def snr(
+        self, u: np.ndarray, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False
     ) -> np.ndarray:
         """x of every class; that of the moving one is e^u."""
         j, n_known, roots = self.moving, self.n_known, self.setting.units.roots
@@ -114,7 +118,7 @@ class ClassFamily(Family):
     def _state(
         self, u: np.ndarray, pair: MatrixPair, pull: np.ndarray, coupling: np.ndarray, is_rough: bool
     ) -> ClassState:
-        snr = self._others(u, pull, coupling, is_rough)
+        snr = self.snr(u, pull, coupling, is_rough=is_rough)
         j = self.moving
         units = self.setting.units
         rest = np.delete(np.arange(self.values2.size), j)

@@ -48,16 +48,15 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
         return ()
     found: list[Family] = []
     n = len(setting.classes)
-    larger = [Root.HIGHEST]
-    smaller = [Root.LOWEST]
-    if setting.units.n_sections > 2 and n > 1:
-        larger, smaller = [Root.HIGHEST, Root.ABOVE], [Root.LOWEST, Root.BELOW]
     for moving in range(n):
-        for above in larger if moving else larger[:1]:
-            first = ClassFamily(setting, moving, above, Root.ZERO)
+        highest = ClassFamily(setting, moving, Root.HIGHEST, Root.ZERO)
+        above = ClassFamily(setting, moving, Root.ABOVE, Root.ZERO)
+        for first in [highest, above] if _differ(highest, above) else [highest]:
             found.append(first)
             if moving + 1 < n and _wakes_the_next(first):
-                found += [ClassFamily(setting, moving, above, below) for below in smaller]
+                lowest = ClassFamily(setting, moving, first.larger, Root.LOWEST)
+                below = ClassFamily(setting, moving, first.larger, Root.BELOW)
+                found += [lowest, below] if _differ(lowest, below) else [lowest]
     if setting.units.can_be_known:
         for n_known in range(1, n):
             found.append(ThresholdFamily(setting, n_known, Root.KNOWN))
@@ -65,11 +64,22 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
     return tuple(found)
 
 
+def _differ(one: ClassFamily, other: ClassFamily) -> bool:
+    """Whether the other classes have another choice of roots anywhere along the curve of the first family."""
+    if one.setting.units.n_sections < 3 or len(one.values2) < 2:
+        return False
+    nodes, _ = one.curve
+    if not len(nodes):
+        return True
+    pull, coupling = one.couplings(nodes.z)
+    snr = [family.snr(nodes.u, pull, coupling, is_rough=True) for family in (one, other)]
+    return not np.array_equal(*snr, equal_nan=True)
+
+
 def _wakes_the_next(family: ClassFamily) -> bool:
     """Whether somewhere along the curve the next class cannot stay at 0."""
     nodes, _ = family.curve
     if not len(nodes) or family.setting.mu2_squared == 0:
         return False
-    pair = family.setting.matrix.pair(nodes.z[:, 0], family.setting.log_hat_scale + nodes.z[:, 1])
-    pull = np.exp(pair.log_pull) / family.setting.gamma
+    pull, _ = family.couplings(nodes.z)
     return bool(np.any(family.values2[family.moving + 1] * pull > 1))
