@@ -33,6 +33,7 @@ _COLUMNS = {
     "readout": "v",
     "measured": "measured",
     "standard_error": "± s.e.",
+    "interval": "99 %",
     "n_instances": "n",
     "line": "line",
     "predicted": "predicted",
@@ -96,9 +97,9 @@ def _head(outcomes: Sequence[tuple[str, Outcome | None]]) -> str:
             "scatter of all α that share it) holds the prediction and reaches no further than "
             f"{NARROW:.0%} of it to each side (of 1, for overlaps); it is *undecided* if the interval is "
             "wider. If the interval does not hold the prediction, it is *close* within "
-            f"{CLOSE:.0%}, the size of what a small d does; otherwise it *differs*, and the remarks say why "
-            "we think so. Standard errors are over instances. GAMP-RIE has a prediction at finite d (column "
-            "*at this d*), and its deviations are taken from that one.",
+            f"{CLOSE:.0%}, the size of what a small d does; otherwise it *differs*. Standard errors are over "
+            "instances. GAMP-RIE has a prediction at finite d (column *at this d*), and its deviations are "
+            "taken from that one.",
             f"Pale points are the authors' own measurements ({source['paper']}), published at "
             f"<{source['repository']}> and re-tabulated.",
             _table(["item", "place", "scale", "runs", "ours", "authors'"], rows),
@@ -137,7 +138,9 @@ def _section(outcome: Outcome) -> str:
         name for name in ("theory", "measured", "comparison") if (outcome.folder / f"{name}.csv").exists()
     ]
     links = ", ".join(f"[{name}.csv]({item.name}/{name}.csv)" for name in files)
-    parts.append(f"Files: {links}, [figure as PDF]({item.name}/{item.name}.pdf).")
+    if (outcome.folder / f"{item.name}.pdf").exists():
+        links += f", [figure as PDF]({item.name}/{item.name}.pdf)"
+    parts.append(f"Files: {links}.")
     return "\n\n".join(parts)
 
 
