@@ -21,7 +21,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	VECLIB_MAXIMUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: browser help demo test test-fast fuzz lint bench docs clean
+.PHONY: browser help demo test test-fast fuzz coverage lint bench docs hooks newest clean
 
 help: ## list the targets
 	@echo "make <target>, where <target> is one of"
@@ -40,6 +40,11 @@ test-fast: $(STAMP) browser ## run the tests that are not marked slow
 fuzz: $(STAMP) ## check the theory on N random problems with fresh seeds, print what shows a violation again
 	$(ONE_THREAD) $(BIN)/python tests/fuzz.py -n $(N) --workers $(WORKERS) $(if $(SEED),--seed $(SEED))
 
+coverage: $(STAMP) browser ## run all the tests and say which lines they never reach
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered \
+		--cov-report=html:build/coverage $(PYTEST_ARGS)
+	@echo "open build/coverage/index.html"
+
 # The tests of the page need a browser: one that is there, else Debian's, else Playwright's own.
 browser: $(STAMP)
 	@$(BIN)/python tests/explorer/browser.py
@@ -56,9 +61,16 @@ docs: $(STAMP) ## build the documentation in docs/_build/html, with warnings as 
 	$(ONE_THREAD) $(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
+hooks: $(STAMP) ## have git run the quick checks before each commit
+	$(BIN)/python -m pip install --quiet pre-commit
+	$(BIN)/pre-commit install
+
+newest: $(STAMP) ## upgrade every dependency in .venv to its newest version
+	$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable ".[dev]"
+
 clean: ## remove everything that was generated, except .venv
 	rm -rf build dist demo docs/_build docs/gallery docs/api/generated docs/studies.rst docs/sg_execution_times.rst
-	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks
+	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache .benchmarks .coverage .coverage.*
 	find . \( -path ./$(VENV) -o -path ./.git \) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is as new as the last installation, so nothing is installed again until the dependencies

@@ -17,7 +17,7 @@ import time
 import numpy as np
 
 import widthwise as ww
-from widthwise.learners.family import Start
+from widthwise.learners.iterative import Start
 from widthwise.networks import sample_instance
 
 D, ALPHA = 150, 1.0

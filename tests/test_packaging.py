@@ -1,4 +1,4 @@
-"""The wheel, installed alone into an empty environment, runs the examples of the README."""
+"""Wheel and source distribution build, install into empty environments, and agree on their version."""
 
 import os
 import re
@@ -9,6 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+import widthwise as ww
 
 pytest.importorskip("build")
 
@@ -61,6 +63,33 @@ def test_wheel_is_clean_and_complete(distributions):
         inside = {name.partition("/")[2] for name in archive.getnames()}
     assert {"pyproject.toml", "README.md", "LICENSE", "src/widthwise/__init__.py"} <= inside
     assert not any(name.startswith(("docs/_build", "docs/gallery", ".venv")) for name in inside)
+
+    data = {"widthwise/paper/data/measurements.json", "widthwise/studies/data/hardness_hmc.csv"}
+    assert data <= set(names)
+
+
+def test_all_places_name_one_version():
+    about = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    releases = re.findall(r"^## \[(\d+\.\d+\.\d+)\]", about, re.MULTILINE)
+    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)[
+        1
+    ]
+    assert releases[0] == cited == ww.__version__
+
+
+@pytest.mark.slow
+def test_the_source_distribution_installs_the_same_package(distributions, tmp_path):
+    wheel, source = distributions
+    run([sys.executable, "-m", "venv", tmp_path / "venv"]).check_returncode()
+    folder = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    from_index([folder / "python", "-m", "pip", "install", "--quiet", "--no-deps", source])
+    code = "import importlib.metadata as m; package = m.distribution('widthwise'); "
+    code += "print(package.version, *package.files, sep='\\n')"
+    version, *files = run([folder / "python", "-c", code], cwd=tmp_path).stdout.splitlines()
+    with zipfile.ZipFile(wheel) as archive:
+        expected = {name for name in archive.namelist() if name.startswith("widthwise/")}
+    assert version == ww.__version__
+    assert {name for name in files if name.startswith("widthwise/") and "__pycache__" not in name} == expected
 
 
 @pytest.mark.slow

@@ -246,8 +246,8 @@ def test_a_worker_ends_when_its_input_does_also_in_the_middle_of_a_call():
 
 WATCHER = """
 import os, subprocess, sys, time
-code = "import os; from widthwise._worker_process import _watch; "
-code += "print(os.getpid(), flush=True); _watch(os.getppid())"
+code = "import os; from widthwise._worker_process import _watch; parent = os.getppid(); "
+code += "print(os.getpid(), flush=True); _watch(parent)"
 subprocess.Popen([sys.executable, "-c", code])
 time.sleep(600)
 """

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from .._extras import explained
+from .._threads import one_thread_below
 from ..denoising import MatrixDenoiser
 from ..ingredients import channels
 from ..networks.instance import Instance
@@ -95,35 +96,36 @@ def gamp_rie(
         output = ChannelOutput(problem.channel, tail, offset, mu2**2 / (2 * d))
     first = _start(instance, start, scale)
 
-    teacher = _Teacher(instance)
-    n_steps = 0
+    with one_thread_below(d):
+        teacher = _Teacher(instance)
+        n_steps = 0
 
-    def observe(s: GampRieState) -> dict[str, Any]:
-        nonlocal n_steps
-        n_steps += 1
-        seen = teacher.observe(s, scale)
-        if callable(progress):  # a bar, which other learners draw for True, would only flicker
-            progress(n_steps, seen)
-        return seen
+        def observe(s: GampRieState) -> dict[str, Any]:
+            nonlocal n_steps
+            n_steps += 1
+            seen = teacher.observe(s, scale)
+            if callable(progress):  # a bar, which other learners draw for True, would only flicker
+                progress(n_steps, seen)
+            return seen
 
-    design = Design(SampleBlocks(instance.inputs.T))
-    state = iterate(
-        design,
-        instance.labels,
-        shrinkage,
-        output,
-        linear_power=linear_power,
-        start=first,
-        damping=damping,
-        max_steps=iterations,
-        rtol=rtol,
-        callback=observe,
-    )
-    history = list(state.history)
-    if state.status == "stalled":  # the state returned is an earlier one
-        history.append(
-            history[-1] | {"residual_variance": state.residual_variance} | teacher.observe(state, scale)
+        design = Design(SampleBlocks(instance.inputs.T))
+        state = iterate(
+            design,
+            instance.labels,
+            shrinkage,
+            output,
+            linear_power=linear_power,
+            start=first,
+            damping=damping,
+            max_steps=iterations,
+            rtol=rtol,
+            callback=observe,
         )
+        history = list(state.history)
+        if state.status == "stalled":  # the state returned is an earlier one
+            history.append(
+                history[-1] | {"residual_variance": state.residual_variance} | teacher.observe(state, scale)
+            )
     seconds = time.perf_counter() - begin
     run = Run(
         learner="gamp_rie",
@@ -141,7 +143,8 @@ def gamp_rie(
         },
     )
     if problem.channel.is_additive:
-        run.test_error = _test_error(instance, state)
+        with one_thread_below(d):
+            run.test_error = _test_error(instance, state)
     return run
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._threads import one_thread_below
 from ..ingredients.channels import Channel
 from ..networks.instance import Instance
 from .loop import Chain, run_chain
@@ -76,7 +77,7 @@ def learn(
 ) -> Run:
     """Run the chain that ``build`` makes from its start."""
     _check_channel(learner, instance.problem.channel)
-    with _precision(instance) if uses_jax else nullcontext():
+    with one_thread_below(instance.d), _precision(instance) if uses_jax else nullcontext():
         start = _starting_point(instance, options, learn_readouts)
         run = run_chain(
             build(start),

@@ -24,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import erf
 
+from .._threads import keep_jax_to_one_core
 from ..ingredients import readouts as readout_laws
 from ..ingredients import weights as weight_laws
 from ..ingredients.activations import Activation
@@ -38,6 +39,8 @@ _SQRT3 = math.sqrt(3.0)
 BLOCK = 500  # samples; from 250 to 2500 the time is the same within 5 %
 
 Network = tuple[jax.Array, ...]
+
+keep_jax_to_one_core()
 
 
 def precision(instance: Instance) -> Any:

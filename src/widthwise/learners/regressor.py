@@ -23,6 +23,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
+from .._threads import one_thread_below
 from ..denoising import MatrixDenoiser
 from .empirical_shrinkage import EmpiricalShrinkage, KnownLaw, Shrinkage
 from .gamp_rie_iteration import MAX_DAMPING, Design, GampRieState, GaussianOutput, iterate
@@ -114,6 +115,17 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> GampRieRegressor:
         """Learn from samples ``X`` (n × d: array, memmap or Dask array) and targets ``y``."""
         X, y = self._validated(X, y)
+        with one_thread_below(X.shape[1]):
+            self._fit(X, y)
+        if self.status_ == "max_steps":
+            warnings.warn(
+                f"GAMP-RIE did not settle in {self.max_iter} steps; raise max_iter or damping",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _fit(self, X: Any, y: np.ndarray) -> None:
         if self.whiten == "none":
             blocks = SampleBlocks(X)
             whitener = None
@@ -137,18 +149,12 @@ class GampRieRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         self.status_ = state.status
         self._whitener = whitener
         self._errors = state.matrix_error, state.vector_error, state.residual_variance / design.n_samples
-        if state.status == "max_steps":
-            warnings.warn(
-                f"GAMP-RIE did not settle in {self.max_iter} steps; raise max_iter or damping",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Predicted targets."""
         X = self._checked(X)
-        return SampleBlocks(X, self.mean_).forms(self.quadratic_, self.coef_) + self.intercept_
+        with one_thread_below(X.shape[1]):
+            return SampleBlocks(X, self.mean_).forms(self.quadratic_, self.coef_) + self.intercept_
 
     def predict_std(self, X: Any, *, with_noise: bool = False) -> np.ndarray:
         """Posterior standard deviation of the prediction; of a fresh target with ``with_noise=True``.

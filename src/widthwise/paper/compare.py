@@ -22,7 +22,7 @@ from .item import Item, Tables
 from .lines import predictions
 from .table import Table
 
-__all__ = ["compare", "judged", "means"]
+__all__ = ["compare", "deviations", "judged", "means"]
 
 _BLOCKS = 4  # of a run, from which the error of a single instance comes
 
@@ -62,6 +62,19 @@ def means(measured: Table, quantity: str) -> Table:
     It comes from the scatter over instances; of a single one, from the fluctuations along its run.
     """
     return Table(point.row for point in _points(measured, quantity))
+
+
+def deviations(rows: Table, prediction: str = "predicted") -> str:
+    """How far measurements lie from their predictions, as "+2 % (most −1 to +7 %)"; a dash if there are none.
+
+    Most are four in five of them, around the median.
+    """
+    share = (rows.column("measured") - rows.column(prediction)) / np.abs(rows.column(prediction))
+    share = share[np.isfinite(share)]
+    if share.size == 0:
+        return "–"
+    low, middle, high = (f"{100 * value:+.0f}" for value in np.quantile(share, [0.1, 0.5, 0.9]))
+    return f"{middle} %" if low == high else f"{middle} % (most {low} to {high} %)"
 
 
 def judged(mean: Mean, predicted: float, scale: float) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..problem import Problem
 from . import style
+from .compare import deviations
 from .item import Item, Tables
 from .lines import curves
 from .scales import Settings
@@ -86,25 +87,16 @@ def line_of(series: str, learner: str, start: str) -> str:
 
 
 def remarks(tables: Tables) -> list[str]:
+    errors = tables.comparison.where(source="ours", quantity="excess_error")
+    hmc, gamp_rie = errors.where(learner="hmc"), errors.where(learner="gamp_rie")
     return [
-        "ReLU with homogeneous readouts at α = 4: chains from the teacher err less than predicted, 0.0150 "
-        "for 0.0199, because they forget it slowly. After 6000 iterations at d = 60 they have 0.0183, chains "
-        "from random weights 0.0193 after 3000, and the authors, at d = 150, 0.0182. About 7 % at d = 60 is "
-        "left to finite size: the overlap has a steep crossover nearby, from 0.50 at α = 4.2 to 0.72 at 4.5.",
-        "tanh(2x) with homogeneous readouts jumps at α = 1.76. Below, too, chains from the teacher forget it "
-        "slowly, and half the error of a draw is too low. Two draws of one chain (`replica_excess_error`) "
-        "give the predicted constant, but are too alike to count as independent.",
-        "At α = 0.5 and 1 chains from the teacher err 5 to 20 % more than predicted: at finite d the linear "
-        "part alone costs about (Δ + excess)/(αd), 0.005 at α = 0.5 and d = 60; the authors' points at d = "
-        "150 have 3 % there.",
-        "Chains from random weights have not arrived after 400 iterations (the paper ran 5000 and more): "
-        "for tanh(2x) they are on their way to the specialised branch, with errors 1.1 to 2.2 times the "
-        "optimum, and two replicas disagree with half the error of a draw.",
-        "tanh(2x) with four-point readouts at α = 4: chains from the teacher (error 0.0150 for 0.0180) have "
-        "not yet forgotten the neurons of small readouts; five times longer ones (item `readouts`) have an "
-        "error of 0.0164.",
-        "The GAMP-RIE points lie above the universal line by a few percent, as the authors' do: the linear "
-        "part alone costs about (Δ + excess)/(αd), and `predicted_at_d` has that term.",
+        f"Errors of chains from the teacher lie {deviations(hmc.where(start='teacher'))} from the theory, of "
+        f"those from random weights {deviations(hmc.where(start='random'))}. Chains forget their start "
+        "slowly, and half the error of a draw is then too low for those from the teacher and too high for "
+        "the others; where two replicas (`replica_excess_error`) tell another error, they have not arrived.",
+        "At finite d the linear part alone costs about (Δ + excess)/(αd), which matters at the smallest α.",
+        f"GAMP-RIE lies {deviations(gamp_rie)} from the universal line, and "
+        f"{deviations(gamp_rie, 'predicted_at_d')} from the prediction that has that term.",
         "Chains from random weights are compared with the universal branch for ReLU with homogeneous "
         "readouts, where the paper finds them stuck, and with the equilibrium elsewhere.",
         "Adam is not a sampler, and half its error is drawn as in the paper, for comparison only.",

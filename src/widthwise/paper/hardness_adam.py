@@ -159,15 +159,16 @@ def _chi(value: float) -> str:
 
 
 def remarks(tables: Tables) -> list[str]:
+    sizes = sorted({row["d"] for row in tables.measured})
+    ours = f", d = {sizes[0]} to {sizes[-1]}," if sizes else ""
     return [
         "Dashed in the trajectories: error of the universal branch; dotted: twice that, where the plateaux "
         "are.",
         "Times are gradient updates until the moving average of ten of them is below the threshold, with "
         "the batch size that is fastest at each d; runs that never crossed count with their length in the "
         "points (open markers) and as censored in the fits.",
-        "Our dimensions are far smaller than the paper's, so that the χ² are not comparable: over d = 20 to "
-        "50 an exponential and a power law can hardly be told apart, and the last column says in how many "
-        "bootstrap samples each is the likelier.",
+        f"Where our dimensions{ours} are not the paper's, the χ² are not comparable; the last column says in "
+        "how many bootstrap samples each law is the likelier.",
     ]
 
 

@@ -78,8 +78,6 @@ def remarks(tables: Tables) -> list[str]:
     return [
         "Of the authors' eight instances with uniform weights only the last four are used, as in their own "
         "statistics: the mean of the other four equals that of Gaussian weights.",
-        "Here chains from random weights reach the specialised branch: at Δ = 1.25 and these sizes finding "
-        "it is not hard.",
     ]
 
 

@@ -30,6 +30,7 @@ CASES = {"relu/homogeneous": 1.0, "relu/gaussian": 3.0}
 PROBLEMS = {case: Problem("relu", "gaussian", case.split("/")[1], channel=0.1, gamma=0.5) for case in CASES}
 THEIRS = Problem("x+he2(x)/sqrt(2)+he3(x)/6", "gaussian", "rademacher", channel=1.25, gamma=0.5)
 """The case of the runs that the authors published, which is not that of their figure."""
+THEIR_D = 200
 ORDERS = (1, 2, 3, 4, 5)
 COLORS = ("#6E6E6E", "#E69F00", "#0072B2", "#009E73", "#CC79A7")
 
@@ -95,7 +96,7 @@ def compared(tables: Tables) -> Table:
             mean, std = (entry[name][f"q{order}"] for name in ("last1000_mean", "last1000_std"))
             # successive iterations are not independent: no standard error can be given
             rows.append(
-                _row("authors", "authors", 200, entry["alpha"], order, Mean(mean, np.nan, 1, 0))
+                _row("authors", "authors", THEIR_D, entry["alpha"], order, Mean(mean, np.nan, 1, 0))
                 | {"deviation_along_run": std}
             )
     found = Table()
@@ -166,19 +167,15 @@ def _draw_case(ax: Any, tables: Tables, series: str) -> None:
 
 
 def remarks(tables: Tables) -> list[str]:
+    alphas = " and ".join(f"{entry['alpha']:g}" for entry in dynamics())
     return [
         "Q_ℓ is divided by its value for the teacher alone, as in the authors' files: Q₁ of a teacher of "
         "dimension d is itself 1 ± √(2/d). Q₂ of homogeneous readouts includes the part that is known from "
         "the mean.",
         "Q₃ and Q₄ do not vanish at finite d where the theory has 0: k² off-diagonal overlaps of size 1/√d "
-        "add up to 3γ/d in Q₄, and the known mean of S gives Q₃ a part of that order; the authors' runs at "
-        "d = 200 have 0.03 and 0.016 there.",
-        "For Gaussian readouts Q₃ … Q₅ lie about 0.1 above the theory at d = 80, and the authors' published "
-        "runs 0.05 to 0.07 above at d = 200 in their case: what a correction of order 1/d would do. Q₂ and "
-        "the error agree.",
-        "The runs that the authors published (d = 200, σ = x + σ₃, Δ = 1.25, Rademacher readouts, α = 0.5 "
-        "and 5) are another case than the printed figure; they are compared with the theory of their own "
-        "case.",
+        "add up to 3γ/d in Q₄, and the known mean of S gives Q₃ a part of that order.",
+        f"The runs that the authors published (d = {THEIR_D}, α = {alphas}, {THEIRS!r}) are another case "
+        "than the printed figure; they are compared with the theory of their own case.",
     ]
 
 

@@ -119,18 +119,12 @@ def _draw_steps(ax: Any, tables: Tables) -> None:
 
 def remarks(tables: Tables) -> list[str]:
     return [
-        "The paper does not say which four α its upper panel shows; ours are 0.5, 1, 2 and 4.",
+        "The paper does not say which four α its upper panel shows; ours are those of the settings.",
         "Units are put into ten bins of equal numbers by their readout (the paper has 50 bins of equal "
-        "width at d = 150); readouts are the quantiles of P_v, the same in every instance.",
+        "width); readouts are the quantiles of P_v, the same in every instance.",
         "Overlaps are divided by the teacher's own |W⁰|²/d, which is 1 for large d.",
-        "At d = 60 the onsets are rounded: units whose readout is just below the kink have overlaps of 0.1 "
-        "to 0.4 where the theory has 0, and those just above it up to 0.3 more than predicted.",
         "For tanh(2x) chains from the teacher are compared with the stable solution of largest overlap.",
-        "Chains forget slowly what is not learnt. After 400 iterations the units of the smallest readouts "
-        "still had 0.2 to 0.3 at α = 4 (ReLU) and 0.3 at α = 2 (tanh); after the 2000 of this table they "
-        "have 0.03 and 0.05. Only the small readouts of tanh at α = 4, not far below the α = 5.1 from which "
-        "their learnt solution is metastable, have 0.5 where the theory has 0: one chain had 0.34 after "
-        "4000 iterations, and was still falling.",
+        "Chains forget slowly what is not learnt, and onsets are rounded at finite d.",
     ]
 
 

@@ -5,7 +5,6 @@ It reads the files that :mod:`reproduce` wrote and computes nothing, so that it 
 
 from __future__ import annotations
 
-import html
 import math
 import os
 import re
@@ -33,6 +32,7 @@ _COLUMNS = {
     "readout": "v",
     "measured": "measured",
     "standard_error": "± s.e.",
+    "interval": "99 %",
     "n_instances": "n",
     "line": "line",
     "predicted": "predicted",
@@ -81,7 +81,7 @@ def _head(outcomes: Sequence[tuple[str, Outcome | None]]) -> str:
         ours, theirs = (_counts(outcome.tables.comparison, who) for who in ("ours", "authors"))
         if not ours and not theirs:
             ours = _counts(outcome.tables.comparison, None)
-        link = f"[{name}](#{_anchor(outcome)})"
+        link = f"[{name}](#{_slug(outcome.item.title)})"
         minutes = outcome.seconds.get("runs", 0.0) / 60
         runs = f"{outcome.n_runs} ({minutes:.1f} min)" if outcome.n_runs else "theory only"
         rows.append([link, outcome.item.place, outcome.tables.settings.scale, runs, ours, theirs])
@@ -96,9 +96,9 @@ def _head(outcomes: Sequence[tuple[str, Outcome | None]]) -> str:
             "scatter of all α that share it) holds the prediction and reaches no further than "
             f"{NARROW:.0%} of it to each side (of 1, for overlaps); it is *undecided* if the interval is "
             "wider. If the interval does not hold the prediction, it is *close* within "
-            f"{CLOSE:.0%}, the size of what a small d does; otherwise it *differs*, and the remarks say why "
-            "we think so. Standard errors are over instances. GAMP-RIE has a prediction at finite d (column "
-            "*at this d*), and its deviations are taken from that one.",
+            f"{CLOSE:.0%}, the size of what a small d does; otherwise it *differs*. Standard errors are over "
+            "instances. GAMP-RIE has a prediction at finite d (column *at this d*), and its deviations are "
+            "taken from that one.",
             f"Pale points are the authors' own measurements ({source['paper']}), published at "
             f"<{source['repository']}> and re-tabulated.",
             _table(["item", "place", "scale", "runs", "ours", "authors'"], rows),
@@ -137,7 +137,9 @@ def _section(outcome: Outcome) -> str:
         name for name in ("theory", "measured", "comparison") if (outcome.folder / f"{name}.csv").exists()
     ]
     links = ", ".join(f"[{name}.csv]({item.name}/{name}.csv)" for name in files)
-    parts.append(f"Files: {links}, [figure as PDF]({item.name}/{item.name}.pdf).")
+    if (outcome.folder / f"{item.name}.pdf").exists():
+        links += f", [figure as PDF]({item.name}/{item.name}.pdf)"
+    parts.append(f"Files: {links}.")
     return "\n\n".join(parts)
 
 
@@ -207,17 +209,13 @@ def _table(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join([line(header), line(["---"] * len(header)), *map(line, rows)])
 
 
-def _anchor(outcome: Outcome) -> str:
-    return re.sub(r"[^\w -]", "", outcome.item.title.lower()).replace(" ", "-")
-
-
 # --- HTML ----------------------------------------------------------------------------------------
 
 _STYLE = """
 body{font:16px/1.55 system-ui,sans-serif;max-width:66rem;margin:2rem auto;padding:0 1rem;color:#1d1d1d}
 h1,h2{line-height:1.25}h2{margin-top:3rem;border-top:1px solid #ddd;padding-top:1.2rem}
 img{max-width:100%;height:auto;display:block;margin:1rem 0}
-.wide{overflow-x:auto}table{border-collapse:collapse;font-size:13px;margin:.6rem 0}
+table{display:block;overflow-x:auto;border-collapse:collapse;font-size:13px;margin:.6rem 0}
 th,td{padding:.2rem .55rem;border-bottom:1px solid #e3e3e3;text-align:left;white-space:nowrap}
 th{border-bottom:1.5px solid #999}td:last-child,th:last-child{white-space:normal}
 code{background:#f3f3f3;padding:.1rem .25rem;border-radius:3px}summary{cursor:pointer;font-weight:600}
@@ -225,48 +223,18 @@ code{background:#f3f3f3;padding:.1rem .25rem;border-radius:3px}summary{cursor:po
 
 
 def _html(text: str) -> str:
-    """The page, from the few Markdown forms that the report uses."""
-    body: list[str] = []
-    for block in text.split("\n\n"):
-        block = block.strip("\n")
-        if not block:
-            continue
-        if block.startswith("|"):
-            body.append(_html_table(block))
-        elif block.startswith("#"):
-            level, _, title = block.partition(" ")
-            anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
-            body.append(f'<h{len(level)} id="{anchor}">{_inline(title)}</h{len(level)}>')
-        elif block.startswith("- "):
-            entries = "".join(f"<li>{_inline(line[2:])}</li>" for line in block.splitlines())
-            body.append(f"<ul>{entries}</ul>")
-        elif block.startswith("<details>") or block == "</details>":
-            body.append(block)
-        else:
-            body.append(f"<p>{_inline(block)}</p>")
+    """The page; headings have the anchors that the table on top links to."""
+    from markdown_it import MarkdownIt
+
+    body = MarkdownIt("commonmark", {"xhtmlOut": False}).enable("table").render(text)
+    body = re.sub(r"<h2>(.*?)</h2>", lambda found: f'<h2 id="{_slug(found[1])}">{found[1]}</h2>', body)
     title = "Reproduction of the paper"
     return (
         '<!doctype html>\n<html lang="en">\n<head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body></html>\n"
+        f"<title>{title}</title><style>{_STYLE}</style></head>\n<body>\n{body}</body></html>\n"
     )
 
 
-def _html_table(block: str) -> str:
-    lines = [re.split(r"(?<!\\)\|", line.strip())[1:-1] for line in block.splitlines()]
-    cells = [[_inline(cell.strip().replace("\\|", "|")) for cell in line] for line in lines]
-    head = "".join(f"<th>{cell}</th>" for cell in cells[0])
-    rows = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>\n" for row in cells[2:])
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead>\n<tbody>{rows}</tbody></table></div>'
-
-
-def _inline(text: str) -> str:
-    text = re.sub(r"<(https?://[^>]+)>", r"[\1](\1)", text)
-    text = html.escape(text, quote=False)
-    text = re.sub(r"!\[([^\]]*)\]\(([^)]*)\)", r'<img src="\2" alt="\1">', text)
-    text = re.sub(r"\[([^\]]*)\]\(([^)]*)\)", r'<a href="\2">\1</a>', text)
-    text = re.sub(r"`([^`]*)`", r"<code>\1</code>", text)
-    text = re.sub(r"\*\*([^*]+)\*\*", r"<b>\1</b>", text)
-    return re.sub(r"\*([^*]+)\*", r"<i>\1</i>", text)
+def _slug(title: str) -> str:
+    return re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")

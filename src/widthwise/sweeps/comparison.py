@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from ..networks.comparison import interval, mean_of, pooled, predicted_branch, prediction, scale_of, verdict
 from ..problem import Problem
 from .store_index import Entry
-from .store_tables import learner_labels, problem_labels
-from .task import canonical
+from .store_tables import places
 
 __all__ = ["Comparison", "compare"]
 
@@ -55,45 +56,31 @@ def compare(
 
     ``branch`` is that of :func:`predicted_branch` unless given.
     """
-    descriptions = [entry.parts for entry in entries]
-    learners, problems = learner_labels(descriptions), problem_labels(descriptions)
-    groups: dict[tuple[Any, ...], list[Entry]] = {}
-    for entry, parts in zip(entries, descriptions, strict=True):
-        kind = canonical([parts[key] for key in ("learner", "settings", "dtype", "is_readout_drawn")])
-        where = (problems[canonical(parts["problem"])], learners[kind], parts["d"], parts["alpha"])
-        groups.setdefault(where, []).append(entry)
-    wanted: dict[tuple[str, str], set[float]] = {}
-    for where, group in groups.items():
-        side = branch or predicted_branch(group[0].parts["learner"])
-        wanted.setdefault((canonical(group[0].parts["problem"]), side), set()).add(where[3])
-    known: dict[tuple[str, str, float, str], float] = {}
-    by_text = {canonical(parts["problem"]): parts["problem"] for parts in descriptions}
-    for (text, side), alphas in wanted.items():
-        for quantity in quantities:
-            values = prediction(Problem.from_dict(by_text[text]), sorted(alphas), side, quantity)
-            known |= {
-                (text, side, a, quantity): float(v) for a, v in zip(sorted(alphas), values, strict=True)
-            }
+    groups: dict[tuple[str, str, int, float], list[Entry]] = {}
+    for entry, row in zip(entries, places(entries), strict=True):
+        groups.setdefault((row["problem"], row["learner"], row["d"], row["alpha"]), []).append(entry)
     rows = []
-    series: dict[tuple[Any, ...], list[tuple[Any, ...]]] = {}  # the α of each problem, learner and d
+    known: dict[tuple[Problem, tuple[float, ...], str, str], np.ndarray] = {}
+    series: dict[
+        tuple[str, str, int], list[tuple[str, str, int, float]]
+    ] = {}  # the α of each problem, learner and d
     for where in sorted(groups):
         series.setdefault(where[:3], []).append(where)
-    for places in series.values():
-        first = groups[places[0]][0].parts
-        text, side = canonical(first["problem"]), branch or predicted_branch(first["learner"])
+    for points in series.values():
+        first = groups[points[0]][0].parts
+        side = branch or predicted_branch(first["learner"])
         problem = Problem.from_dict(first["problem"])
-        done = {where: [e for e in groups[where] if e.status == "done"] for where in places}
+        done = {where: [e for e in groups[where] if e.status == "done"] for where in points}
         for quantity in quantities:
-            measurements = [[e.values.get(quantity, math.nan) for e in done[where]] for where in places]
-            expected = [known[text, side, where[3], quantity] for where in places]
+            measurements = [[e.values.get(quantity, math.nan) for e in done[where]] for where in points]
+            asked = (problem, tuple(where[3] for where in points), side, quantity)
+            if asked not in known:  # several learners and d share it
+                known[asked] = prediction(*asked)
+            expected = [float(value) for value in known[asked]]
             scales = [scale_of(problem, quantity, value) for value in expected]
+            means = [mean_of(values) for values in measurements]
             for where, own, shared, predicted, scale in zip(
-                places,
-                map(mean_of, measurements),
-                pooled(measurements, scales),
-                expected,
-                scales,
-                strict=True,
+                points, means, pooled(measurements, scales), expected, scales, strict=True
             ):
                 n_failed = len(groups[where]) - len(done[where])
                 measured = (len(done[where]), n_failed, own.value, own.standard_error)

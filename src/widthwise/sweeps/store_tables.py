@@ -15,12 +15,13 @@ import numpy as np
 
 from ..networks.comparison import mean_of
 from .store_index import Entry
+from .task import canonical
 
 if TYPE_CHECKING:
     import pandas
     import xarray
 
-__all__ = ["dataframe", "dataset", "learner_labels", "problem_labels", "summary"]
+__all__ = ["dataframe", "dataset", "learner_labels", "places", "problem_labels", "summary"]
 
 _DIMENSIONS = ("problem", "learner", "d", "alpha", "seed")
 
@@ -29,11 +30,11 @@ def dataset(entries: Sequence[Entry], names: Iterable[str] | None = None) -> xar
     """Results over (problem,) learner, d, alpha and seed; NaN where there is none."""
     import xarray
 
-    rows = _rows(entries)
+    rows = places(entries)
     axes = {dim: sorted({row[dim] for row in rows}) for dim in _DIMENSIONS}
-    places = {dim: {value: i for i, value in enumerate(values)} for dim, values in axes.items()}
+    position = {dim: {value: i for i, value in enumerate(values)} for dim, values in axes.items()}
     shape = tuple(len(values) for values in axes.values())
-    index = np.array([[places[dim][row[dim]] for dim in _DIMENSIONS] for row in rows], dtype=int)
+    index = np.array([[position[dim][row[dim]] for dim in _DIMENSIONS] for row in rows], dtype=int)
     done = [i for i, entry in enumerate(entries) if entry.status == "done"]
     known = dict.fromkeys(name for i in done for name in entries[i].values)
     wanted = list(known) if names is None else list(names)
@@ -70,7 +71,7 @@ def dataframe(entries: Sequence[Entry]) -> pandas.DataFrame:
     import pandas
 
     table = []
-    for entry, row in zip(entries, _rows(entries), strict=True):
+    for entry, row in zip(entries, places(entries), strict=True):
         parts = entry.parts
         table.append(
             {name: _text(spec) for name, spec in parts["problem"].items()}
@@ -88,7 +89,7 @@ def summary(entries: Sequence[Entry]) -> pandas.DataFrame:
     import pandas
 
     groups: dict[tuple[Any, ...], list[Entry]] = {}
-    for entry, row in zip(entries, _rows(entries), strict=True):
+    for entry, row in zip(entries, places(entries), strict=True):
         groups.setdefault(tuple(row[dim] for dim in _DIMENSIONS[:-1]), []).append(entry)
     names = dict.fromkeys(n for e in entries for n, v in e.values.items() if isinstance(v, (int, float)))
     table = []
@@ -119,16 +120,17 @@ def learner_labels(descriptions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 def problem_labels(descriptions: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """A short name for each problem, by its JSON."""
-    variants = {_json(parts["problem"]): parts["problem"] for parts in descriptions}
+    variants = {canonical(parts["problem"]): parts["problem"] for parts in descriptions}
     return {text: label or "problem" for text, label in _told_apart(variants).items()}
 
 
-def _rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+def places(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Problem, learner, d, alpha and seed of each entry, problems and learners by their labels."""
     descriptions = [entry.parts for entry in entries]
     learners, problems = learner_labels(descriptions), problem_labels(descriptions)
     return [
         {
-            "problem": problems[_json(parts["problem"])],
+            "problem": problems[canonical(parts["problem"])],
             "learner": learners[_learner_text(parts)],
             "d": parts["d"],
             "alpha": parts["alpha"],
@@ -139,13 +141,13 @@ def _rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
 
 
 def _learner_text(parts: Mapping[str, Any]) -> str:
-    return _json([parts[key] for key in ("learner", "settings", "dtype", "is_readout_drawn")])
+    return canonical([parts[key] for key in ("learner", "settings", "dtype", "is_readout_drawn")])
 
 
 def _told_apart(variants: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """What differs between variants, as name=value with commas."""
     names = dict.fromkeys(name for options in variants.values() for name in options)
-    differing = [n for n in names if len({_json(options.get(n)) for options in variants.values()}) > 1]
+    differing = [n for n in names if len({canonical(options.get(n)) for options in variants.values()}) > 1]
     return {
         text: ", ".join(f"{n}={_text(options[n])}" for n in differing if n in options)
         or ("default" if differing else "")
@@ -171,8 +173,4 @@ def _text(spec: Any) -> str:
         return f"{spec['noise']:g}"
     if isinstance(spec, float):
         return f"{spec:g}"
-    return spec if isinstance(spec, str) else _json(spec)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return spec if isinstance(spec, str) else canonical(spec)

@@ -1,0 +1,93 @@
+"""Threads are limited where they cost, for as long as they cost, and only there."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.linalg.blas  # noqa: F401  # loads the BLAS of SciPy
+
+import widthwise as ww
+from widthwise._threads import SMALL, n_cores, one_thread_below
+
+threadpoolctl = pytest.importorskip("threadpoolctl")
+
+
+def threads_of_blas():
+    libraries = threadpoolctl.threadpool_info()
+    return {library["num_threads"] for library in libraries if library["user_api"] == "blas"}
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    """As on a machine with two cores, whatever the environment of the tests says."""
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        if threads_of_blas() != {2}:
+            pytest.skip("this BLAS takes no second thread")
+        yield
+
+
+def test_one_thread_for_small_matrices_and_as_before_afterwards():
+    with one_thread_below(SMALL - 1):
+        assert threads_of_blas() == {1}
+    assert threads_of_blas() == {2}
+    with one_thread_below(SMALL):
+        assert threads_of_blas() == {2}
+    with pytest.raises(ZeroDivisionError), one_thread_below(10):
+        1 / 0
+    assert threads_of_blas() == {2}
+
+
+@pytest.mark.parametrize("name", ["gamp_rie", "hmc", "metropolis", "adam"])
+def test_learners_run_on_one_thread(name):
+    weights = "rademacher" if name == "metropolis" else "gaussian"
+    instance = ww.sample_instance(ww.Problem("relu", weights=weights, gamma=0.6), 10, 1.0)
+    seen = set()
+    watch = {"iterations": 4, "progress": lambda n, latest: seen.update(threads_of_blas())}
+    ww.learners.LEARNERS[name](instance, **watch)
+    assert seen == {1} and threads_of_blas() == {2}
+
+
+def test_the_regressor_fits_on_one_thread(monkeypatch):
+    from widthwise.learners import regressor
+
+    seen = set()
+    iterate = regressor.iterate
+
+    def watched(*arguments, **options):
+        seen.update(threads_of_blas())
+        return iterate(*arguments, **options)
+
+    monkeypatch.setattr(regressor, "iterate", watched)
+    rng = np.random.default_rng(1)
+    x = rng.standard_normal((300, 5))
+    ww.GampRieRegressor().fit(x, x[:, 0] + 0.1 * rng.standard_normal(300)).predict(x)
+    assert seen == {1} and threads_of_blas() == {2}
+
+
+COUNT = """
+import os
+before = dict(os.environ)
+import widthwise.learners.jax_model
+import jax
+assert dict(os.environ) == before
+jax.devices()
+print(len([t for t in os.listdir("/proc/self/task") if "tf_XLA" in open(f"/proc/self/task/{t}/comm").read()]))
+"""
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task") or n_cores() < 2, reason="needs threads to count")
+def test_jax_starts_one_thread_on_two_cores_unless_told_otherwise():
+    """And leaves nothing in the environment for other programs to find."""
+
+    def n_threads(**environment):
+        clean = {k: v for k, v in os.environ.items() if k not in ("NPROC", "XLA_FLAGS")}
+        code = "import os; os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])" + COUNT
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=clean | environment, capture_output=True, text=True, timeout=120
+        )
+        assert done.returncode == 0, done.stderr
+        return int(done.stdout)
+
+    assert n_threads() < n_threads(NPROC="2")
