@@ -14,7 +14,7 @@ written in the *gap* r - q, which stays accurate when the network is learnt almo
 ``StudentT(noise, dof)``   y = λ + Student-t noise of that variance     one integral, tabulated in the gap
 ``Probit(noise)``          y = sign(λ + √noise z)                       one integral
 ``Sign()``                 y = sign λ                                   one integral
-``Logistic(steepness)``    P(y) = 1/(1 + exp(-steepness y λ)), y = ±1   quadrature, tabulated in the gap
+``Logistic(steepness)``    P(y) = 1/(1 + exp(-steepness y λ)), y = ±1   one integral, a mixture of probits
 ``Poisson(rate)``          counts of mean rate · ln(1 + e^λ)            quadrature, tabulated in the gap
 ``Nonlinear(f, noise)``    y = f(λ) + √noise z                          quadrature, tabulated in the gap
 ``Custom(function, ...)``  any ln P(y | λ)                              quadrature, tabulated in the gap
@@ -26,8 +26,9 @@ and is their parameter ``shift``.
 
 from .additive import Additive, Gaussian, Laplace, StudentT
 from .base import Channel
-from .binary import Logistic, Probit, Sign
+from .binary import Probit, Sign
 from .general import Custom, Nonlinear, Poisson
+from .logistic import Logistic
 from .specs import CHANNELS, resolve
 
 __all__ = [

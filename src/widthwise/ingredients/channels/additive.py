@@ -55,6 +55,22 @@ class Additive(Channel):
         x, w = self._rule(gap)
         return omega[:, None] + x, np.broadcast_to(w, (omega.size, x.size))
 
+    def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
+        # In units of the noise there is one table for each shape of the law.
+        psi, slope, curvature, _ = self._unit_table()(gap / self.noise)
+        return np.stack(
+            [
+                psi - 0.5 * math.log(self.noise),
+                slope / self.noise,
+                curvature / self.noise / self.noise,
+                self.noise + gap,
+            ]
+        )
+
+    def _unit_table(self) -> GapTable:
+        """ψ, ψ' and ψ'' (and a fourth row) for noise of variance 1."""
+        raise NotImplementedError
+
     def _rule(self, gap: float) -> tuple[np.ndarray, np.ndarray]:
         """Nodes x and weights p_V(x) dx, exact for functions that are smooth but at x = 0."""
         raise NotImplementedError
@@ -91,6 +107,9 @@ class Gaussian(Additive):
     def free_entropy_known(self, power: float) -> float:
         return -0.5 * math.log(2 * math.pi * math.e * self.noise)
 
+    def free_entropy_deficit(self, gap: ArrayLike, power: float) -> np.ndarray:
+        return 0.5 * np.log1p(np.asarray(gap, dtype=float) / self.noise)
+
     def _rule(self, gap: float) -> tuple[np.ndarray, np.ndarray]:
         x, w = panels(np.linspace(-REACH, REACH, 13))
         return math.sqrt(self.noise + gap) * x, w * np.exp(-0.5 * x**2) / math.sqrt(2 * math.pi)
@@ -122,19 +141,17 @@ class Laplace(Additive):
     def free_entropy_known(self, power: float) -> float:
         return -math.log(2 * math.e * self._scale)
 
-    def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
+    def _unit_table(self) -> GapTable:
+        return _laplace_table()
+
+    def _integrals(self, gap: np.ndarray) -> np.ndarray:
+        """ψ, ψ', ψ'' and the error, without table."""
         root = np.sqrt(gap)[:, None]
         x, w = self._panels(root)
         log_p, slope, bend = self._density(x, root)
         mass = 2 * w * np.exp(log_p)
-        return np.stack(
-            [
-                np.sum(mass * log_p, axis=1),
-                0.5 * np.sum(mass * slope**2, axis=1),
-                0.5 * np.sum(mass * bend**2, axis=1),
-                self.noise + gap,
-            ]
-        )
+        rows = (log_p, 0.5 * slope**2, 0.5 * bend**2)
+        return np.stack([*(np.sum(mass * row, axis=1) for row in rows), self.noise + gap])
 
     def _rule(self, gap: float) -> tuple[np.ndarray, np.ndarray]:
         if gap == 0:
@@ -197,7 +214,7 @@ class StudentT(Additive):
 
     def log_likelihood(self, labels: Any, outputs: Any, xp: Any = np) -> Any:
         a = 0.5 * (self.dof + 1)
-        constant = math.lgamma(a) - math.lgamma(0.5 * self.dof) - 0.5 * math.log(math.pi * self.dof)
+        constant = -_log_beta(0.5 * self.dof) - 0.5 * math.log(self.dof)
         square = ((labels - outputs) / self._scale) ** 2 / self.dof
         return constant - math.log(self._scale) - a * xp.log1p(square)
 
@@ -206,14 +223,12 @@ class StudentT(Additive):
         return outputs + self._scale * rng.standard_t(self.dof, outputs.shape)
 
     def free_entropy_known(self, power: float) -> float:
-        digamma = special(np).digamma
         half = 0.5 * self.dof
-        log_beta = math.lgamma(half) + 0.5 * math.log(math.pi) - math.lgamma(half + 0.5)
-        entropy = (half + 0.5) * (digamma(half + 0.5) - digamma(half)) + 0.5 * math.log(self.dof) + log_beta
-        return -float(entropy) - math.log(self._scale)
+        entropy = (half + 0.5) * _half_step(half) + 0.5 * math.log(self.dof) + _log_beta(half)
+        return -entropy - math.log(self._scale)
 
-    def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
-        return _student_table(self)(gap)
+    def _unit_table(self) -> GapTable:
+        return _student_table(self.dof)
 
     def _at(self, gap: float) -> np.ndarray:
         x, w, p, slope, bend = self._density(gap)
@@ -229,20 +244,23 @@ class StudentT(Additive):
         """Nodes on x > 0, weights, p_V, (ln p_V)' and (ln p_V)''.
 
         Student's law is a mixture of Gaussians of variance noise (dof - 2)/(2G), G ~ Gamma(dof/2), and
-        so is p_V.  The tail beyond 1e-17 of the mass is left out; there ln p is a slow logarithm.
+        so is p_V.  The tail beyond 1e-19 of the mass is left out; there ln p is a slow logarithm.
         """
         shape = 0.5 * self.dof
         step = min(0.25, 0.5 / math.sqrt(shape))
-        low, high = math.log(shape) - 42 / shape - 3, math.log(shape + 12 * math.sqrt(shape) + 45)
-        log_g = np.arange(low, high, step)
-        log_weight = shape * log_g - np.exp(log_g) - math.lgamma(shape)
-        weight = np.exp(log_weight)
+        low, high = -45 / shape - math.sqrt(90 / shape), math.log1p(12 / math.sqrt(shape) + 45 / shape)
+        u = np.arange(low, high, step)  # ln(G/shape)
+        weight = np.exp(shape * (u - np.expm1(u)))
         weight /= weight.sum()
-        variance = gap + 0.5 * self.noise * (self.dof - 2) * np.exp(-log_g)
+        variance = gap + self._scale**2 * np.exp(-u)
         width = math.sqrt(gap + self._scale**2)
-        # The core (Gaussian where V is large) and the tail meet at a few √V: panels of half a width there.
-        reach = math.asinh(max(10.0 ** (17 / self.dof) * self._scale / width, REACH))
-        x, w = panels(np.linspace(0.0, reach, max(int(5 * reach), 8) + 1))
+        # The core (Gaussian where V is large) and the tail meet within twice REACH: panels of a fifth there.
+        far = self._scale * math.sqrt(self.dof * math.expm1(38 * math.log(10) / self.dof))
+        core, reach = math.asinh(2 * REACH), math.asinh(max(far / width, REACH))
+        edges = np.linspace(0.0, min(core, reach), math.ceil(5 * min(core, reach)) + 1)
+        if reach > core:
+            edges = np.append(edges, np.linspace(core, reach, math.ceil(1.5 * (reach - core)) + 1)[1:])
+        x, w = panels(edges)
         w = width * np.cosh(x) * w
         x = width * np.sinh(x)
         z2 = x[:, None] ** 2 / variance
@@ -253,6 +271,29 @@ class StudentT(Additive):
         return x, w, p, slope, bend
 
 
+def _log_beta(h: float) -> float:
+    """ln B(h, 1/2), by Stirling's series where the logarithms of Gamma would cancel."""
+    if h < 20:
+        return math.lgamma(h) + 0.5 * math.log(math.pi) - math.lgamma(h + 0.5)
+    tail = (1 / 8 - (1 / 192 - (1 / 640 - 17 / 14336 / h**2) / h**2) / h**2) / h
+    return 0.5 * math.log(math.pi / h) + tail
+
+
+def _half_step(h: float) -> float:
+    """digamma(h + 1/2) - digamma(h)."""
+    if h < 20:
+        digamma = special(np).digamma
+        return float(digamma(h + 0.5) - digamma(h))
+    return (0.5 + (1 / 8 - (1 / 64 - (1 / 128 - 17 / 2048 / h**2) / h**2) / h**2) / h) / h
+
+
+@lru_cache(maxsize=1)
+def _laplace_table() -> GapTable:
+    # The cusp of the density makes ψ'' diverge as V^(-1/2).
+    return GapTable(Laplace(1.0)._integrals, 1.0, (0, 0, 1, 0))
+
+
 @lru_cache(maxsize=64)
-def _student_table(channel: StudentT) -> GapTable:
-    return GapTable(channel._at, channel.noise)
+def _student_table(dof: float) -> GapTable:
+    unit = StudentT(1.0, dof)
+    return GapTable(lambda gaps: np.array([unit._at(float(gap)) for gap in gaps]).T, 1.0)

@@ -1,4 +1,4 @@
-r"""Classification, y = ±1: probit (the sign of λ plus Gaussian noise), noiseless sign, and logistic.
+r"""Classification, y = ±1: probit (the sign of λ plus Gaussian noise) and noiseless sign.
 
 For the probit Z = Φ(yt) with t = ω/s, s² = V + Δ, and all functions are single integrals over ω.  Their
 integrands carry a factor exp(-t²/2) beside the Gaussian law of ω; with the two merged into one Gaussian
@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .base import Channel, positive, set_shift, special
-from .integrated import Integrated
 from .rules import NORMAL_NODES, NORMAL_WEIGHTS
 
-__all__ = ["Logistic", "Probit", "Sign"]
+__all__ = ["Probit", "Sign"]
 
 _SQRT2PI = math.sqrt(2 * math.pi)
 
@@ -131,37 +130,6 @@ class Sign(_Threshold):
 
     def log_likelihood(self, labels: Any, outputs: Any, xp: Any = np) -> Any:
         return xp.where(labels * outputs >= 0, 0.0, -xp.inf)
-
-
-@dataclass(frozen=True, repr=False)
-class Logistic(Integrated):
-    """P(y | λ) = 1/(1 + exp(-steepness y λ)) for y = ±1."""
-
-    steepness: float = 1.0
-    shift: float | None = None
-
-    name: ClassVar[str] = "logistic"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "steepness", positive(self.steepness, "steepness (factor of the output)"))
-        set_shift(self)
-
-    labels = (-1.0, 1.0)
-    is_discrete = True
-
-    def log_likelihood(self, labels: Any, outputs: Any, xp: Any = np) -> Any:
-        return -xp.logaddexp(0.0, -self.steepness * labels * outputs)
-
-    def score(self, labels: np.ndarray, outputs: np.ndarray, step: float) -> np.ndarray:
-        return self.steepness * labels * special(np).expit(-self.steepness * labels * outputs)
-
-    def mean(self, outputs: ArrayLike) -> np.ndarray:
-        return np.tanh(0.5 * self.steepness * np.asarray(outputs, dtype=float))
-
-    def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> np.ndarray:
-        outputs = np.asarray(outputs, dtype=float)
-        positive_mass = special(np).expit(self.steepness * outputs)
-        return np.where(rng.random(outputs.shape) < positive_mass, 1.0, -1.0)
 
 
 def _mills(t: np.ndarray) -> np.ndarray:

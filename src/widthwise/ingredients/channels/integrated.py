@@ -81,4 +81,6 @@ def _table(channel: Integrated, power: float) -> GapTable:
     grid = quadrature(channel, power)
     # A jump of P_out makes ψ' diverge like V^(-1/2) and ψ'' like V^(-3/2), a kink ψ'' like V^(-1/2).
     powers = (0, 0, 0, 0) if not grid.breaks.size else (0, 1, 3, 0) if channel.has_jumps else (0, 0, 1, 0)
-    return GapTable(grid.evaluate, power, powers, is_largest=True)
+    return GapTable(
+        lambda gaps: np.array([grid.evaluate(float(gap)) for gap in gaps]).T, power, powers, is_largest=True
+    )

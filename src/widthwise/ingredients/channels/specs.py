@@ -12,8 +12,9 @@ import numpy as np
 
 from .additive import Gaussian, Laplace, StudentT
 from .base import Channel
-from .binary import Logistic, Probit, Sign
+from .binary import Probit, Sign
 from .general import Nonlinear, Poisson
+from .logistic import Logistic
 
 __all__ = ["CHANNELS", "resolve"]
 

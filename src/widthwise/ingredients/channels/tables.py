@@ -18,9 +18,11 @@ import numpy as np
 __all__ = ["GapTable"]
 
 _ORDER, _TOP_ORDER = 16, 24
-# Size of the last coefficients; what they miss is smaller by the rate of decay, 5 or more.  The third
-# function is a curvature, for Newton's method and stability: more digits would only cost panels.
-_RTOL = np.array([1e-11, 1e-11, 2e-8, 1e-11])
+# Size of the last coefficients; what they miss is smaller by the rate of decay, 5 or more.  ψ enters
+# differences, so its error is absolute where it is small; the third function is a curvature, for Newton's
+# method and stability: more digits would only cost panels.
+_RTOL = np.array([1e-12, 1e-11, 2e-8, 1e-11])
+_ATOL = np.array([1e-12, 0.0, 0.0, 0.0])
 _DEEPEST = 5
 
 Panel = tuple[float, float, np.ndarray]
@@ -31,7 +33,7 @@ class GapTable:
 
     def __init__(
         self,
-        evaluate: Callable[[float], np.ndarray],
+        evaluate: Callable[[np.ndarray], np.ndarray],
         reference: float,
         powers: tuple[int, int, int, int] = (0, 0, 0, 0),
         *,
@@ -59,8 +61,8 @@ class GapTable:
             return np.empty((4, 0))
         return result / np.sqrt(gap) ** self._powers[:, None]
 
-    def _evaluate(self, gap: float) -> np.ndarray:
-        return self._raw(gap) * math.sqrt(gap) ** self._powers
+    def _evaluate(self, gap: np.ndarray) -> np.ndarray:
+        return self._raw(gap) * np.sqrt(gap) ** self._powers[:, None]
 
     def _is_top(self, level: int) -> bool:
         return self._has_top and level == -1
@@ -87,13 +89,13 @@ class GapTable:
         if self._is_top(level):
             reference = self._reference
 
-            def at(x: float) -> np.ndarray:
+            def at(x: np.ndarray) -> np.ndarray:
                 return self._evaluate(reference - x * x)
 
             self._panels[level] = _fit(at, 0.0, math.sqrt(0.75 * reference), _TOP_ORDER)
             return
         low = math.log(self._reference) + level * math.log(4)
-        self._panels[level] = _fit(lambda x: self._evaluate(math.exp(x)), low, low + math.log(4), _ORDER)
+        self._panels[level] = _fit(lambda x: self._evaluate(np.exp(x)), low, low + math.log(4), _ORDER)
         first, last = (self._panels[level][i][2] for i in (0, -1))
         below, above = _series(first, np.array([-1.0]))[:, 0], _series(last, np.array([1.0]))[:, 0]
         self._size = np.maximum(self._size, np.abs(above))
@@ -102,19 +104,18 @@ class GapTable:
 
     def _try_last(self, top: float) -> None:
         nodes, to_coefficients = _chebyshev(_ORDER)
-        samples = np.array([self._evaluate(top * (0.5 * (1 + x)) ** 2) for x in nodes])
-        coefficients = to_coefficients @ samples
+        coefficients = to_coefficients @ self._evaluate(top * (0.5 * (1 + nodes)) ** 2).T
         if _is_resolved(coefficients):
             self._last = top, coefficients
 
 
 def _fit(
-    function: Callable[[float], np.ndarray], low: float, high: float, order: int, depth: int = 0
+    function: Callable[[np.ndarray], np.ndarray], low: float, high: float, order: int, depth: int = 0
 ) -> list[Panel]:
     """Panels between low and high, halved until each is resolved."""
     nodes, to_coefficients = _chebyshev(order)
     x = 0.5 * (low + high) + 0.5 * (high - low) * nodes
-    coefficients = to_coefficients @ np.array([function(float(u)) for u in x])
+    coefficients = to_coefficients @ function(x).T
     if depth == _DEEPEST or _is_resolved(coefficients):
         return [(low, high, coefficients)]
     middle = 0.5 * (low + high)
@@ -140,4 +141,4 @@ def _series(coefficients: np.ndarray, x: np.ndarray) -> np.ndarray:
 def _is_resolved(coefficients: np.ndarray) -> bool:
     size = np.max(np.abs(coefficients), axis=0)
     rest = np.max(np.abs(coefficients[-2:]), axis=0)
-    return bool(np.all((rest <= _RTOL * size) | ~np.isfinite(size)))
+    return bool(np.all((rest <= np.maximum(_RTOL * size, _ATOL)) | ~np.isfinite(size)))
