@@ -137,6 +137,7 @@ def check_problem(
                         points[a],
                         ww.solve(variant.problem, a),
                         rtol=variant.rtol,
+                        atol=variant.atol,
                         scale=variant.scale,
                         entropy_shift=variant.entropy_shift,
                         label=f"{check.__name__}, {variant.problem!r}",

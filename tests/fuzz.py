@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
@@ -27,6 +28,7 @@ from random_problems import random_problem  # noqa: E402
 
 # Processor seconds for all that is asked of one problem.
 _LIMIT = 120.0
+_N_OF_ONE_PROCESS = 100
 _MOST_TOLD = 6  # violations of one problem that are printed: many have one cause
 
 
@@ -92,6 +94,10 @@ def main(arguments: list[str] | None = None) -> int:
             _tell(outcome, len(outcomes), options.n)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
+    except BrokenProcessPool:
+        print(f"a process died (short of memory?); seeds from {seeds.start} on were under way")
+        print(summary(outcomes))
+        return 1
     print(summary(outcomes))
     return int(any(o.report.violations for o in outcomes))
 
@@ -101,7 +107,8 @@ def _outcomes(seeds, workers, limit):
         yield from (run(seed, limit) for seed in seeds)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_quiet)
+    # A process keeps the tables of every problem that it has solved: it is replaced in time.
+    pool = ProcessPoolExecutor(workers, context, initializer=_quiet, max_tasks_per_child=_N_OF_ONE_PROCESS)
     try:
         for future in as_completed([pool.submit(run, seed, limit) for seed in seeds]):
             yield future.result()

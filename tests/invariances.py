@@ -32,6 +32,8 @@ class Variant:
     entropy_shift: float = 0.0
     """free_entropy of the first minus that of the variant."""
     rtol: float = _ROUNDING
+    atol: float = 0.0
+    """As a share of the error without data: what a unit or weight more or less is worth."""
 
 
 def negative_activation(drawn: Drawn, rng: np.random.Generator) -> Variant:
@@ -103,7 +105,7 @@ def rare_readout(drawn: Drawn, rng: np.random.Generator) -> Variant | None:
     mixed = ww.readouts.Discrete(values, p / p.sum(), normalise=True)
     if not drawn.problem.channel.is_additive and drawn.problem.channel.shift is None and mixed.mean != 0:
         return None  # the mean of the output would have to be stated
-    return Variant(drawn.problem.replace(readouts=mixed), rtol=_AFTER_TINY)
+    return Variant(drawn.problem.replace(readouts=mixed), rtol=_AFTER_TINY, atol=1e3 * _TINY)
 
 
 def rare_weight(drawn: Drawn, rng: np.random.Generator) -> Variant | None:
@@ -116,7 +118,7 @@ def rare_weight(drawn: Drawn, rng: np.random.Generator) -> Variant | None:
         mixed = ww.weights.Discrete.normalised([-1.0, 1.0, extra], [0.5, 0.5, _TINY])
     else:
         return None
-    return Variant(drawn.problem.replace(weights=mixed), rtol=_AFTER_TINY)
+    return Variant(drawn.problem.replace(weights=mixed), rtol=_AFTER_TINY, atol=1e3 * _TINY)
 
 
 INVARIANCES: tuple[Callable[[Drawn, np.random.Generator], Variant | None], ...] = (

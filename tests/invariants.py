@@ -230,12 +230,14 @@ def alike(
     other: ww.Solution,
     *,
     rtol: float = _SAME,
+    atol: float = 0.0,
     scale: float = 1.0,
     entropy_shift: float = 0.0,
     label: str = "",
 ) -> list[str]:
     """The same equilibrium twice; ``other`` may be of a problem with the output scaled.
 
+    ``atol`` is a share of the error without data.
     Where two solutions have the same free entropy either may be given: free entropies are compared, then
     errors only if the other problem lacks a rival.
     """
@@ -244,16 +246,17 @@ def alike(
     if one.status != "converged":
         return []
     found = []
+    # f is flat at a solution, but for the entropy of what was added, (γ/α) p ln p.
     room = free_entropy_rounding(one) + free_entropy_rounding(other) + rtol**1.5
+    room += atol * one.problem.gamma / one.alpha
     if abs(one.free_entropy - other.free_entropy - entropy_shift) > room:
         found.append(
             f"{label}: free_entropy {one.free_entropy!r} and {other.free_entropy + entropy_shift!r} "
             f"at alpha={one.alpha!r}"
         )
     expected = other.excess_error * scale
-    if abs(one.excess_error - expected) > rtol * max(one.excess_error, expected) and not _has_rival(
-        one, room
-    ):
+    allowed = rtol * max(one.excess_error, expected) + atol * null_error(one.problem)
+    if abs(one.excess_error - expected) > allowed and not _has_rival(one, room):
         found.append(f"{label}: excess_error {one.excess_error!r} and {expected!r} at alpha={one.alpha!r}")
     return found
 
