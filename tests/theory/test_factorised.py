@@ -57,7 +57,9 @@ def test_gaussian_matrix_is_consistent():
     u, step = np.log(snr), 1e-5
     mmse, recovered, slope = matrix.mmse(u)
     assert mmse == pytest.approx(1 / (1 + snr)) and mmse + recovered == pytest.approx(1)
-    assert slope == pytest.approx((matrix.mmse(u + step)[0] - matrix.mmse(u - step)[0]) / (2 * step), abs=1e-10)
+    assert slope == pytest.approx(
+        (matrix.mmse(u + step)[0] - matrix.mmse(u - step)[0]) / (2 * step), abs=1e-10
+    )
     # I-MMSE: 4 dι/d ln η = η mmse
     rise = matrix.information(u + step) - matrix.information(u - step)
     assert 4 * rise / (2 * step) == pytest.approx(snr * mmse, rel=1e-6)
@@ -68,7 +70,9 @@ def test_gaussian_matrix_is_consistent():
     for slopes, du, dh in ((pair.pull_by_tilt, step, 0.0), (pair.pull_by_hat, 0.0, step)):
         ends = [matrix.pair(u + sign * du, np.log(more) + sign * dh).log_pull for sign in (1, -1)]
         assert slopes == pytest.approx((ends[0] - ends[1]) / (2 * step), abs=1e-7)
-    assert matrix.information_drop(u, np.log(more)) == pytest.approx(-0.25 * np.log1p(more / (1 + snr)), rel=1e-12)
+    assert matrix.information_drop(u, np.log(more)) == pytest.approx(
+        -0.25 * np.log1p(more / (1 + snr)), rel=1e-12
+    )
 
 
 def test_overlap_printed_for_sigma3():

@@ -210,7 +210,7 @@ def test_eight_sizes_of_readouts_jump_one_after_the_other():
 
 @pytest.mark.slow
 def test_many_sizes_of_readouts_are_learnt_as_few_are(monkeypatch):
-    """Two routes to one list: a family for each class, or the number of learnt classes chosen by the potential."""
+    """Two routes: a family for each class, or the number of learnt classes chosen by the potential."""
     from widthwise.theory.families import registry
 
     problem = ww.Problem("relu", readouts=EIGHT, gamma=0.61)

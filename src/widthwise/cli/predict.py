@@ -218,7 +218,7 @@ def phase(point: Solution) -> str:
 def _solve(problem: Problem, alphas: np.ndarray, branch: str, error: str | None) -> list[Solution]:
     from ..theory.errors import with_error
     from ..theory.solution import LearningCurve, Solution
-    from ..theory.solver import as_alpha, all_solutions, learning_curve
+    from ..theory.solver import all_solutions, as_alpha, learning_curve
 
     if branch != "all":
         return list(learning_curve(problem, alphas, branch, error=error))

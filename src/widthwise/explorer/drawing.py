@@ -18,7 +18,7 @@ __all__ = ["as_text", "point_text", "result_figure", "sketch_text"]
 
 
 def sketch_text(fields: Mapping[str, Any], reach: float, quantity: str, look: Mapping[str, Any]) -> str:
-    """A curve with few points: figure, facts about the activation, sentences about controls that are wrong."""
+    """A curve with few points: figure, facts about the activation, what is wrong with the controls."""
     result = sketch_curve(fields, reach, quantity)
     if isinstance(result, dict):
         return as_text({"errors": result})

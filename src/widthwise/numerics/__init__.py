@@ -1,1 +1,1 @@
-"""Numerical tools without physics: piecewise polynomials, bracketed roots, Newton's method for many systems."""
+"""Numerical tools without physics: piecewise polynomials, bracketed roots, Newton's method."""

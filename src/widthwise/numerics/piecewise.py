@@ -85,7 +85,8 @@ class PiecewiseChebyshev:
     @property
     def nodes(self) -> np.ndarray:
         """Where the functions were evaluated, panel by panel."""
-        return self._start[:, None] + self._half[:, None] * (1 + _NODES)
+        places: np.ndarray = self._start[:, None] + self._half[:, None] * (1 + _NODES)
+        return places
 
     @property
     def edges(self) -> np.ndarray:

@@ -29,7 +29,7 @@ def decreasing_root(
         above = function(middle) > 0
         low, high = np.where(above, middle, low), np.where(above, high, middle)
     at_low, at_high = function(low), function(high)
-    root = 0.5 * (low + high)
+    root: np.ndarray = 0.5 * (low + high)
     last = np.zeros(low.shape, dtype=int)
     for _ in range(_N_STEPS):
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -82,7 +82,9 @@ def trace_branches(
     if perfect := [s for a in grid for s in table[float(a)] if np.isinf(s.tilt)]:  # is no part of a family
         branches.append(Branch(problem, "perfect", perfect, ()))
     if not families and any(s.branch == "specialised" for s in _tops(table)):
-        branches.append(Branch(problem, "specialised", [s for s in _tops(table) if s.branch == "specialised"], ()))
+        branches.append(
+            Branch(problem, "specialised", [s for s in _tops(table) if s.branch == "specialised"], ())
+        )
     for family in families:
         branches += _of_family(family, (low, high), knots, branches[0])
     return _marked(problem, branches, table)
@@ -128,7 +130,9 @@ def _refined(family: Family, part: Points) -> Points:
     for _ in range(_N_HALVINGS):
         if len(part) < 2:
             break
-        far = np.abs(np.diff(part.log_alpha)) > (_STEP_PROFILE if family.setting.classes is None else _STEP_ALPHA)
+        far = np.abs(np.diff(part.log_alpha)) > (
+            _STEP_PROFILE if family.setting.classes is None else _STEP_ALPHA
+        )
         if isinstance(family, ClassFamily):
             far |= np.abs(np.diff(family.setting.units.weights.overlap(np.exp(part.u)))) > _STEP_OVERLAP
         far &= np.diff(part.u) > 1e-6
@@ -171,7 +175,9 @@ def _is_own(family: Family, part: Points) -> np.ndarray:
         return np.ones(len(part), dtype=bool)
     state = family.state(part.u, part.z)
     j = family.moving
-    highest = family.setting.units.roots(family.values2[j : j + 1], state.pull, state.coupling, Root.HIGHEST)[:, 0]
+    highest = family.setting.units.roots(family.values2[j : j + 1], state.pull, state.coupling, Root.HIGHEST)[
+        :, 0
+    ]
     return (state.snr[:, j + 1] > 0) & (np.exp(part.u) < highest * (1 - 1e-6))
 
 

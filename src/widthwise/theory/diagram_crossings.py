@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..numerics.roots import bracketed_root
 from ..problem import Problem
 from .diagram_lines import keyed, lines_of
-from ..numerics.roots import bracketed_root
 from .transitions import Transition
 
 __all__ = ["Crossing", "find_crossings"]

@@ -24,8 +24,8 @@ from ..numerics.piecewise import PiecewiseChebyshev
 
 __all__ = ["GaussianMatrix", "MatrixChannel", "MatrixPair", "SpectralMatrix", "matrix_channel"]
 
-# Below and above, o(u) - u tends to constants as a power of η, and is carried on so. (Beyond, rounding makes the
-# quadrature of the spectral density slow.)
+# Below and above, o(u) - u tends to constants as a power of η, and is carried on so. (Beyond, rounding makes
+# the quadrature of the spectral density slow.)
 _LOW, _HIGH = math.log(1e-16), math.log(1e11)
 _ATOL = 3e-13  # of o(u): relative error of the odds
 _GAUSS_X, _GAUSS_W = np.polynomial.legendre.leggauss(5)
@@ -111,9 +111,7 @@ class MatrixChannel:
             by_tilt = np.where(apart < 1e-7, 0.0, by_tilt)
             by_hat = np.where(apart > 0, rest * (inverse - recovered_after) * rate_after, 1.0)
             slope = -mmse_after * recovered_after * rate_after
-        return MatrixPair(
-            log_pull, by_tilt, by_hat, before, rate, mmse_after, slope * share, slope * rest
-        )
+        return MatrixPair(log_pull, by_tilt, by_hat, before, rate, mmse_after, slope * share, slope * rest)
 
     def information_drop(self, log_tilt: np.ndarray, log_hat: np.ndarray) -> np.ndarray:
         """ι(τ) - ι(τ + q̂₂), without cancellation where q̂₂ << τ."""
@@ -215,7 +213,9 @@ class SpectralMatrix(MatrixChannel):
     def rough_log_snr_of(self, odds: np.ndarray) -> np.ndarray:
         at, u = self._rough
         inside = np.interp(odds, at, u)
-        return inside + np.where(odds < at[0], odds - at[0], 0.0) + np.where(odds > at[-1], odds - at[-1], 0.0)
+        return (
+            inside + np.where(odds < at[0], odds - at[0], 0.0) + np.where(odds > at[-1], odds - at[-1], 0.0)
+        )
 
     def information(self, log_snr: np.ndarray) -> np.ndarray:
         u = np.asarray(log_snr, dtype=float)

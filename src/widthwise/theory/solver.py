@@ -152,9 +152,9 @@ def _pick(problem: Problem, alpha: float, ranked: list[Solution], branch: str) -
 def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> list[list[Solution]]:
     """All distinct solutions at each α, ranked, with one marked as equilibrium.
 
-    That is the first, but for problems whose exact answer is known to be the universal one. An α beyond what is
-    computed has none; where one of the solutions could not be resolved, the list begins with a
-    missing solution whose status says so.
+    That is the first, but for problems whose exact answer is known to be the universal one. An α beyond what
+    is computed has none; where one of the solutions could not be resolved, the list begins with a missing
+    solution whose status says so.
     """
     setting = setting_of(problem, theory)
     at: list[list[Solution]] = [[] for _ in alpha]
@@ -256,7 +256,8 @@ def same_solution(one: Solution, other: Solution) -> bool:
     return one.branch == other.branch and bool(
         np.max(np.abs(one.weight_overlap - other.weight_overlap)) < 1e-9
         and abs(one.matrix_overlap - other.matrix_overlap) < 1e-9
-        and abs(np.log(one.tilt / other.tilt) if 0 < one.tilt < np.inf and 0 < other.tilt < np.inf else 0.0) < 1e-6
+        and abs(np.log(one.tilt / other.tilt) if 0 < one.tilt < np.inf and 0 < other.tilt < np.inf else 0.0)
+        < 1e-6
     )
 
 

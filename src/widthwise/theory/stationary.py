@@ -51,14 +51,16 @@ class _Stationary:
     """Whether the second variation is negative."""
 
 
-def universal_solutions(family: UniversalFamily, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
+def universal_solutions(
+    family: UniversalFamily, points: Points, alpha: np.ndarray | None = None
+) -> list[Solution]:
     """Solutions with every overlap 0."""
     setting, n = family.setting, len(points)
     v, _ = readout_grid(setting.problem)
     log_hat = setting.log_hat_scale + points.u
     pair = family.pair(points.u)
     recovered = np.exp(pair.log_pull)  # γA at τ = 0
-    largest2 = setting.problem.readouts.largest ** 2
+    largest2 = setting.problem.readouts.largest**2
     with np.errstate(invalid="ignore"):  # inf * 0 for unbounded readouts at mu_2 = 0
         is_stiff = (recovered == 0) | (largest2 * recovered / setting.gamma < 1 + _MARGIN)
     blank = np.zeros((n, v.size))
@@ -73,7 +75,12 @@ def universal_solutions(family: UniversalFamily, points: Points, alpha: np.ndarr
         bend = setting.problem.channel.free_entropy_curvature(gap, setting.power)
         is_maximum = 4 * alpha * bend * (0.5 * setting.mu2_squared) ** 2 * steep < 1
     averages = Averages(
-        np.zeros(n), np.ones(n), np.full(n, setting.kernel_total), np.zeros(n), np.zeros((2, n)), np.zeros((2, n))
+        np.zeros(n),
+        np.ones(n),
+        np.full(n, setting.kernel_total),
+        np.zeros(n),
+        np.zeros((2, n)),
+        np.zeros((2, n)),
     )
     found = _Stationary(
         alpha, np.full(n, -np.inf), log_hat, pair, averages, blank, blank, is_stiff & is_maximum
@@ -81,7 +88,9 @@ def universal_solutions(family: UniversalFamily, points: Points, alpha: np.ndarr
     return _solutions(family, points, "universal", found)
 
 
-def class_solutions(family: ClassFamily | ThresholdFamily, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
+def class_solutions(
+    family: ClassFamily | ThresholdFamily, points: Points, alpha: np.ndarray | None = None
+) -> list[Solution]:
     """Solutions of a family of classes."""
     setting = family.setting
     state = family.state(points.u, points.z)
@@ -108,7 +117,9 @@ def class_solutions(family: ClassFamily | ThresholdFamily, points: Points, alpha
     return _solutions(family, points, "specialised", found)
 
 
-def profile_solutions(family: ProfileFamily, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
+def profile_solutions(
+    family: ProfileFamily, points: Points, alpha: np.ndarray | None = None
+) -> list[Solution]:
     """Solutions of a continuous law, whose units all sit at their equilibrium roots."""
     setting = family.setting
     log_tilt, log_coupling = points.u, points.z[:, 0]
@@ -245,7 +256,9 @@ def _is_maximum(
     with np.errstate(all="ignore"):
         if values2.size > _MANY:
             weighted = np.swapaxes(levers / stiff[..., None], 1, 2) @ levers
-            largest = np.linalg.eigvals(np.nan_to_num(scale[:, None, None] * form @ weighted)).real.max(axis=1)
+            largest = np.linalg.eigvals(np.nan_to_num(scale[:, None, None] * form @ weighted)).real.max(
+                axis=1
+            )
             return is_maximum & np.all(stiff > -_MARGIN, axis=1) & (largest < 1)
         hessian = scale[:, None, None] * (levers @ form @ np.swapaxes(levers, 1, 2))
     hessian = np.nan_to_num(hessian, nan=0.0, posinf=1e300, neginf=-1e300)

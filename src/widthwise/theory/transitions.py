@@ -1,9 +1,10 @@
 r"""Learning transitions: where hidden units begin to be learnt, and where branches change places.
 
-Continuous onsets come from exact criteria: a class of readouts leaves 0 where v²A = 1 on the branch that it is
-born from (for the first one, on the universal branch: :mod:`onsets`).  First-order transitions are Maxwell points,
-where two branch segments have equal free entropies; their ends are folds, the spinodals.  A solution is stationary,
-so that only the explicit dependence on α counts: d(αf)/dα = ψ_out, by which Newton's method finds the crossing.
+Continuous onsets come from exact criteria: a class of readouts leaves 0 where v²A = 1 on the branch that it
+is born from (for the first one, on the universal branch: :mod:`onsets`).  First-order transitions are Maxwell
+points, where two branch segments have equal free entropies; their ends are folds, the spinodals.  A solution is
+stationary, so that only the explicit dependence on α counts: d(αf)/dα = ψ_out, by which Newton's method finds
+the crossing.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..numerics.roots import bracketed_root
 from ..problem import Problem
 from .families.classes import ClassFamily
 from .families.perfect import can_be_perfect
-from .families.registry import FEW_CLASSES, has_few_classes, specialised_families, universal_family
+from .families.registry import has_few_classes, specialised_families, universal_family
 from .onsets import first_unit, onset, onset_criterion
 from .segments import Segment, segment_of
 from .setting import readout_classes, setting_of
@@ -164,7 +165,8 @@ def births(problem: Problem, theory: str = "main") -> tuple[Birth, ...]:
         last = family.moving + 1 if family.smaller is Root.ZERO else values2.size - 1
         for k in range(family.moving + 1, last + 1):
             found += [
-                Birth(alpha, float(np.sqrt(values2[k])), k) for alpha in _births_along(family, k, nodes, is_joined)
+                Birth(alpha, float(np.sqrt(values2[k])), k)
+                for alpha in _births_along(family, k, nodes, is_joined)
             ]
     unique: list[Birth] = []
     for birth in sorted(found, key=lambda b: (b.number, b.alpha)):
@@ -234,7 +236,6 @@ def _jumps_and_births(
 
 def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) -> list[Transition]:
     """Changes of the equilibrium between two values of α, given it at both."""
-    setting = setting_of(problem)
     old, new = segment_of(low), segment_of(high)
     jump = float(np.max(np.abs(high.weight_overlap - low.weight_overlap)))
     newly = set(_learnt(high)) - set(_learnt(low))
@@ -317,7 +318,11 @@ def _learnt(solution: Solution) -> list[int]:
 def _unstable_from(segment: Segment, before: Solution) -> float:
     """α from which a segment is unstable because a class that it leaves at 0 cannot stay there."""
     learnt = _learnt(before)
-    later = [b.alpha for b in births(before.problem) if b.alpha >= before.alpha * (1 - 1e-9) and b.number not in learnt]
+    later = [
+        b.alpha
+        for b in births(before.problem)
+        if b.alpha >= before.alpha * (1 - 1e-9) and b.number not in learnt
+    ]
     for alpha in sorted(later):
         there = segment.at(alpha * (1 + _SIDE), before)
         if there is not None and not there.is_stable:

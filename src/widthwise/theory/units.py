@@ -23,10 +23,8 @@ from ..ingredients.weights import WeightLaw
 
 __all__ = ["Root", "UnitTable", "UnitValues", "evaluate_units", "unit_table"]
 
-# x from where a unit has just begun to be learnt to where any weights are known, closest where overlaps change.
-_GRID = np.unique(
-    np.concatenate([np.logspace(-12, -4, 33), np.logspace(-4, 8, 193), np.logspace(8, 30, 67)])
-)
+# x from where a unit has just begun to be learnt to where any weights are known.
+_GRID = np.unique(np.concatenate([np.logspace(-12, -4, 33), np.logspace(-4, 8, 193), np.logspace(8, 30, 67)]))
 _N_POLISH = 60
 _LARGEST = 1e60
 _LEAST_GAP = 1e-280  # of 1 - Q, where activations with jumps are still finite
@@ -93,7 +91,7 @@ def evaluate_units(activation: Activation, weights: WeightLaw, snr: np.ndarray) 
 def _kernel_curvature(activation: Activation, gap: np.ndarray) -> np.ndarray:
     """g''(1 - gap), for products with F'.
 
-    It diverges at gap = 0 for kinks and jumps, while F' vanishes faster: the product is taken a whisker above.
+    It diverges at gap = 0 for kinks and jumps, while F' vanishes faster: it is taken a whisker above.
     """
     return np.minimum(activation.tail_kernel_gap_curvature(np.maximum(gap, 1e-190)), 1e300)
 
@@ -154,7 +152,9 @@ class UnitTable:
         is_root = is_above[..., :-1] & ~is_above[..., 1:]
         if which in (Root.ABOVE, Root.BELOW):
             assert beside is not None
-            side = self.grid[1:] > beside[:, None] if which is Root.ABOVE else self.grid[:-1] < beside[:, None]
+            side = (
+                self.grid[1:] > beside[:, None] if which is Root.ABOVE else self.grid[:-1] < beside[:, None]
+            )
             is_root &= side[:, None, :]
         if which in (Root.ABOVE, Root.LOWEST):
             cell = np.argmax(is_root, axis=-1)

@@ -134,9 +134,7 @@ class Family(ABC):
             return errors, np.concatenate([upper, lower], axis=1)
 
         with np.errstate(all="ignore"):
-            y, residual = newton_rows(
-                equations, np.column_stack([z, u]), rtol=_RTOL, max_steps=_MAX_STEPS
-            )
+            y, residual = newton_rows(equations, np.column_stack([z, u]), rtol=_RTOL, max_steps=_MAX_STEPS)
             points = self._points(y[:, -1], y[:, :-1], residual)
         points.log_alpha = np.where(points.is_good, log_alpha, points.log_alpha)
         return points
@@ -301,7 +299,7 @@ class Family(ABC):
     # ------------------------------------------------------------------ crossings
 
     def crossings(self, alpha: np.ndarray) -> tuple[np.ndarray, Points, np.ndarray]:
-        """All points of the curve at the given α: index into alpha, points; and the α at which one was lost."""
+        """All points of the curve at the given α: index into alpha, points, and where one was lost."""
         nodes, is_joined = self.curve
         if len(nodes) < 2:
             return np.empty(0, dtype=int), nodes[:0], np.empty(0, dtype=int)
@@ -376,7 +374,9 @@ def _is_monotone(low: Points, high: Points) -> np.ndarray:
         ratio = np.stack([low.slope, high.slope]) * width / rise
     is_smooth = np.all((ratio > 0) & (ratio < 2.5), axis=0) & (np.abs(ratio.mean(axis=0) - 1) < 0.3)
     is_fold = (low.slope * high.slope < 0) & (width < _NARROW)
-    is_flat = (np.abs(rise) < _ROUNDING) & (np.abs(low.slope) * width < 1e-9) & (np.abs(high.slope) * width < 1e-9)
+    is_flat = (
+        (np.abs(rise) < _ROUNDING) & (np.abs(low.slope) * width < 1e-9) & (np.abs(high.slope) * width < 1e-9)
+    )
     is_tiny = width < 1e-6
     return is_smooth | is_fold | is_flat | is_tiny
 

@@ -8,8 +8,8 @@ The parameter is u = ln x of the moving class; the unknowns are z = (ln τ, ln B
 what is solved are moment matching (eq. tauDef), mmse(τ) = 1 - E v²𝒬², and the equation of the moving
 class, x = v²(A F + B g').  The strength of the data is explicit: α = γB/(2ψ_out').
 
-Overlaps are ordered as |v| is: classes of larger |v| take the highest of their stable roots (or one next above
-the moving class), those of smaller |v| the lowest (or the next below), or 0.
+Overlaps are ordered as |v| is: classes of larger |v| take the highest of their stable roots (or the one next
+above the moving class), those of smaller |v| the lowest (or the next below), or 0.
 """
 
 from __future__ import annotations
@@ -144,9 +144,7 @@ class ClassFamily(Family):
         force = s.pull * own.overlap + s.coupling * own.kernel_slope
         force_slope = s.pull * own.overlap_slope + s.coupling * own.kernel_curvature
         x = np.exp(u)
-        errors = np.column_stack(
-            [averages.odds - pair.odds, u - np.log(self.values2[self.moving] * force)]
-        )
+        errors = np.column_stack([averages.odds - pair.odds, u - np.log(self.values2[self.moving] * force)])
         odds_a, odds_b = averages.odds_slopes
         # A moves with ln τ and with ln B, and B with itself.
         pulled, driven = s.pull * own.overlap / force, s.coupling * own.kernel_slope / force
@@ -156,11 +154,16 @@ class ClassFamily(Family):
         by_z[:, 1, 0] = -pulled * pair.pull_by_tilt
         by_z[:, 1, 1] = -pulled * pair.pull_by_hat - driven
         by_u = np.column_stack(
-            [2 * power * own.overlap * own.overlap_slope * x * averages.odds_per_learnt, 1 - x * force_slope / force]
+            [
+                2 * power * own.overlap * own.overlap_slope * x * averages.odds_per_learnt,
+                1 - x * force_slope / force,
+            ]
         )
         gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
         channel = setting.problem.channel
-        bend = channel.free_entropy_curvature(gap, setting.power) / channel.free_entropy_slope(gap, setting.power)
+        bend = channel.free_entropy_curvature(gap, setting.power) / channel.free_entropy_slope(
+            gap, setting.power
+        )
         gap_a, gap_b = averages.kernel_slopes
         gap_by_z = np.column_stack(
             [
@@ -188,7 +191,9 @@ class ClassFamily(Family):
             if not is_driven:
                 return log_force - np.log(own.overlap), s
             log_share, log_rest = -np.logaddexp(0, -s), -np.logaddexp(0, s)
-            return log_force - np.log(own.overlap) + log_rest, log_force - np.log(own.kernel_slope) + log_share
+            return log_force - np.log(own.overlap) + log_rest, log_force - np.log(
+                own.kernel_slope
+            ) + log_share
 
         def tilt(log_pull: np.ndarray, log_coupling: np.ndarray) -> np.ndarray:
             pull, coupling = np.exp(log_pull), np.exp(log_coupling)

@@ -51,7 +51,10 @@ class ContinuousProfile:
         self._x = np.concatenate([[0.0], units.grid])
         at_zero = units(np.zeros(1))
         self._table = UnitValues(
-            *(np.concatenate([getattr(at_zero, f.name), getattr(units.values, f.name)]) for f in fields(UnitValues))
+            *(
+                np.concatenate([getattr(at_zero, f.name), getattr(units.values, f.name)])
+                for f in fields(UnitValues)
+            )
         )
 
     def levels(self, pull: np.ndarray, coupling: np.ndarray) -> np.ndarray:
@@ -133,7 +136,10 @@ class ContinuousProfile:
         snr = np.zeros(shape)
         for i in range(pull.size):
             # The stretch of x that each readout belongs to, between two jumps.
-            ends = [0.0, *(e for k in range(jumps.level.shape[1]) for e in (jumps.low[i, k], jumps.high[i, k]))]
+            ends = [
+                0.0,
+                *(e for k in range(jumps.level.shape[1]) for e in (jumps.low[i, k], jumps.high[i, k])),
+            ]
             ends = [e for e in ends if np.isfinite(e)] + [np.inf]
             cuts = jumps.level[i][np.isfinite(jumps.level[i])]
             piece = np.searchsorted(cuts, values2)
@@ -161,7 +167,11 @@ class ContinuousProfile:
         cell = np.clip(np.searchsorted(level, values2, side="right") - 1, 0, x.size - 2)
         ones = np.ones(values2.size)
         return self.units.polish(
-            values2, pull * ones, coupling * ones, np.log(x[cell]), np.log(np.maximum(x[cell + 1], x[cell] * (1 + 1e-15)))
+            values2,
+            pull * ones,
+            coupling * ones,
+            np.log(x[cell]),
+            np.log(np.maximum(x[cell + 1], x[cell] * (1 + 1e-15))),
         )
 
     # ------------------------------------------------------------------ averages
@@ -172,14 +182,18 @@ class ContinuousProfile:
         n = pull.size
         jumps = self.jumps(pull, coupling, is_rough=is_rough)
         levels = self.levels(pull, coupling)
-        total = Averages(*(np.zeros(n) for _ in range(4)), np.zeros((2, n)), np.zeros((2, n)))
+        total = Averages(
+            np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n), np.zeros((2, n)), np.zeros((2, n))
+        )
         if is_rough:
             x = self._x[1:]
             keep = levels[:, 1:] < self.reach2
             for k in range(jumps.level.shape[1]):
                 keep &= ~((x > jumps.low[:, k : k + 1]) & (x < jumps.high[:, k : k + 1]))
             dx = np.where(keep, np.gradient(np.log(x)) * x, 0.0)
-            units = UnitValues(*(np.broadcast_to(getattr(self._table, f.name)[1:], keep.shape) for f in fields(UnitValues)))
+            units = UnitValues(
+                *(np.broadcast_to(getattr(self._table, f.name)[1:], keep.shape) for f in fields(UnitValues))
+            )
             self._add(total, np.arange(n), np.broadcast_to(x, keep.shape), dx, units, pull, coupling)
         else:
             self._add_stretches(total, jumps, levels, pull, coupling)
@@ -206,7 +220,7 @@ class ContinuousProfile:
         last = self._last(levels, pull, coupling, start)
         for i in range(pull.size):
             ends = [0.0]
-            for k in np.nonzero(is_reached[i])[0]:
+            for k in np.nonzero(is_reached[i])[0].tolist():
                 ends += [jumps.low[i, k], jumps.high[i, k]]
             ends.append(last[i])
             for low, high in zip(ends[::2], ends[1::2], strict=True):
@@ -308,14 +322,20 @@ def jump_levels(units: UnitTable, pull: np.ndarray, coupling: np.ndarray) -> np.
     t = units.values
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         levels = np.concatenate(
-            [1 / pull[:, None], units.grid / (pull[:, None] * t.overlap + coupling[:, None] * t.kernel_slope)], axis=1
+            [
+                1 / pull[:, None],
+                units.grid / (pull[:, None] * t.overlap + coupling[:, None] * t.kernel_slope),
+            ],
+            axis=1,
         )
         energy = 0.25 * pull[:, None] * t.overlap**2 + 0.5 * coupling[:, None] * t.kernel
     energy, entropy = np.pad(energy, ((0, 0), (1, 0))), np.append(0.0, t.entropy)
     is_falling = np.diff(levels, axis=1) < -1e-12 * levels[:, 1:]
     owner, first, last = _hull_edges(energy, entropy, levels, is_falling)
     level = np.full(pull.size, np.inf)
-    np.minimum.at(level, owner, (entropy[first] - entropy[last]) / (energy[owner, last] - energy[owner, first]))
+    np.minimum.at(
+        level, owner, (entropy[first] - entropy[last]) / (energy[owner, last] - energy[owner, first])
+    )
     return level
 
 

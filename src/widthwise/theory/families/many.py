@@ -1,9 +1,9 @@
 r"""Laws of many readout classes: the number of classes at the upper root is chosen by the potential.
 
-Each class has a small weight, so that in equilibrium all but a few sit at the root of largest potential of their
-own, up to a threshold of |v|: the n largest at the upper root, the others at the lowest.  Solutions with
-neighbouring n coexist at one α.  First guesses come from the curve of such profiles over τ; from each of them n
-climbs as long as the free entropy does.
+Each class has a small weight, so that in equilibrium all but a few sit at the root of largest potential of
+their own, up to a threshold of |v|: the n largest at the upper root, the others at the lowest.  Solutions with
+neighbouring n coexist at one α.  First guesses come from the curve of such profiles over τ; from each of them
+n changes as long as the free entropy grows.
 """
 
 from __future__ import annotations
@@ -130,10 +130,8 @@ def _is_local_top(solved: dict[tuple[int, int], Solution], key: tuple[int, int])
     return all(solved[i, n + s].free_entropy <= own for s in (-1, 1) if (i, n + s) in solved)
 
 
-def _guesses(
-    setting: Setting, alpha: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Index into α, ln B, ln τ and n of first guesses: for every n close by, the nearest point of the curve."""
+def _guesses(setting: Setting, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Index into α, ln B, ln τ and n of first guesses: for every n, the nearest point of the curve."""
     log_tilt, log_coupling, counts, log_alpha = _curve(setting.problem, setting.theory)
     who, at = [], []
     for i, target in enumerate(np.log(alpha)):

@@ -1,9 +1,9 @@
 r"""Perfect learning: every weight known exactly, for discrete weights.
 
-It is a maximum of the RS potential at the end of its range, for any α, though no stationary point, in two cases.
-Without noise ψ_out falls like the root of the gap when the gap opens, which beats the entropy gained by blurring
-discrete weights.  With an activation that jumps, g(1) - g(𝒬) opens like √(1 - 𝒬), which does so with noise too.
-There
+It is a maximum of the RS potential at the end of its range, for any α, though no stationary point, in two
+cases.  Without noise ψ_out falls like the root of the gap when the gap opens, which beats the entropy gained by
+blurring discrete weights.  With an activation that jumps, g(1) - g(𝒬) opens like √(1 - 𝒬), which does so with
+noise too.  There
 
 .. math:: f = \psi_\mathrm{out}(r; r) - \frac{\gamma}{\alpha} H(P_W)\, P(v \ne 0),
 

@@ -67,7 +67,9 @@ class ProfileFamily(Family):
         by_u = (odds_a * pair.pull_by_tilt - pair.rate)[:, None]
         gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
         channel = setting.problem.channel
-        bend = channel.free_entropy_curvature(gap, setting.power) / channel.free_entropy_slope(gap, setting.power)
+        bend = channel.free_entropy_curvature(gap, setting.power) / channel.free_entropy_slope(
+            gap, setting.power
+        )
         gap_a, gap_b = averages.kernel_slopes
         alpha_by_z = 1 + bend * (half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b)
         alpha_by_u = bend * (half * pair.after_by_tilt + gap_a * pair.pull_by_tilt)

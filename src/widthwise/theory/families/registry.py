@@ -72,8 +72,8 @@ def _differ(one: ClassFamily, other: ClassFamily) -> bool:
     if not len(nodes):
         return True
     pull, coupling = one.couplings(nodes.z)
-    snr = [family.snr(nodes.u, pull, coupling, is_rough=True) for family in (one, other)]
-    return not np.array_equal(*snr, equal_nan=True)
+    mine, theirs = (family.snr(nodes.u, pull, coupling, is_rough=True) for family in (one, other))
+    return not np.array_equal(mine, theirs, equal_nan=True)
 
 
 def _wakes_the_next(family: ClassFamily) -> bool:

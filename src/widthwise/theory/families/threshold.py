@@ -1,7 +1,7 @@
 r"""Families in which no class moves: the largest |v| at one kind of root, the others at another.
 
-The parameter is u = ln B and the unknown z = ln τ, fixed by moment matching (eq. tauDef).  These are the solutions of
-laws with many classes (:mod:`many`), and those in which the weights of some classes are known exactly.
+The parameter is u = ln B and the unknown z = ln τ, fixed by moment matching (eq. tauDef).  These are the
+solutions of laws with many classes (:mod:`many`), and those in which the weights of some classes are known.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ class ThresholdFamily(Family):
         odds_a, odds_b = averages.odds_slopes
         gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
         channel = setting.problem.channel
-        bend = channel.free_entropy_curvature(gap, setting.power) / channel.free_entropy_slope(gap, setting.power)
+        bend = channel.free_entropy_curvature(gap, setting.power) / channel.free_entropy_slope(
+            gap, setting.power
+        )
         gap_a, gap_b = averages.kernel_slopes
         return System(
             (averages.odds - pair.odds)[:, None],

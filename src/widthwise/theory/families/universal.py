@@ -59,7 +59,14 @@ class UniversalFamily(Family):
         with np.errstate(divide="ignore"):
             log_pull = np.log(recovered)
         return MatrixPair(
-            log_pull, zeros, -slope / np.maximum(recovered, 1e-300), zeros - np.inf, zeros + 1, mmse, zeros, slope
+            log_pull,
+            zeros,
+            -slope / np.maximum(recovered, 1e-300),
+            zeros - np.inf,
+            zeros + 1,
+            mmse,
+            zeros,
+            slope,
         )
 
     def system(self, u: np.ndarray, z: np.ndarray) -> System:
