@@ -102,7 +102,7 @@ def _of_family(
     if len(nodes) < 2:
         return []
     low, high = np.log(span)
-    _, at_knots, _ = family.crossings(knots)
+    at_knots = family.crossings(knots).points
     parts: list[Branch] = []
     breaks = np.nonzero(~is_joined)[0]
     for start, stop in zip(np.append(0, breaks[:-1] + 1), breaks + 1, strict=True):

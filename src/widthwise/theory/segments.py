@@ -42,7 +42,7 @@ class Segment:
         if isinstance(self.family, ThresholdFamily) and near is not None:
             point = self.family.at_alpha(np.log([alpha]), np.array([near.parameter]), near.state[None])
             return self.family.solutions(point, np.array([alpha]))[0] if point.is_good[0] else None
-        _, points, _ = self.family.crossings(np.array([alpha]))
+        points = self.family.crossings(np.array([alpha])).points
         for i in range(len(points)):
             if _number(self.family, points.u[i]) == self.number:
                 return self.family.solutions(points[np.array([i])], np.array([alpha]))[0]

@@ -158,7 +158,9 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
     """
     setting = setting_of(problem, theory)
     at: list[list[Solution]] = [[] for _ in alpha]
-    lost: set[int] = set()
+    lost: list[
+        tuple[int, float]
+    ] = []  # index of α, and a free entropy next to a solution that was not resolved
     for i, solution in enumerate(universal_solutions(problem, alpha)):
         # f_uni of the factorised theory has no overlaps of units in which it could be unstable.
         at[i].append(solution if theory == "main" else replace(solution, is_stable=solution.is_converged))
@@ -166,9 +168,10 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
     if not setting.is_linear:
         families = (universal_family(problem), *specialised_families(problem, theory))
     for family in families:
-        index, points, missed = family.crossings(alpha)
-        lost |= set(missed.tolist())
-        for i, solution in zip(index, family.solutions(points, alpha[index]), strict=True):
+        found = family.crossings(alpha)
+        beside = family.solutions(found.lost_ends)
+        lost += [(int(i), s.free_entropy) for i, s in zip(found.lost, beside, strict=True)]
+        for i, solution in zip(found.index, family.solutions(found.points, alpha[found.index]), strict=True):
             if not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
     if setting.classes is not None and not has_few_classes(setting):
@@ -185,12 +188,12 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
     for i, (a, here) in enumerate(zip(alpha, at, strict=True)):
         if a < unseen:  # what is learnt of single units is below rounding
             here[0] = replace(here[0], is_stable=here[0].is_converged)
-        ranked.append([] if a > reach else _ranked(problem, float(a), here, is_complete=i not in lost))
+        ranked.append([] if a > reach else _ranked(problem, float(a), here, [f for j, f in lost if j == i]))
     return ranked
 
 
-def _ranked(problem: Problem, alpha: float, found: list[Solution], *, is_complete: bool) -> list[Solution]:
-    """Highest free entropy first, the equilibrium marked."""
+def _ranked(problem: Problem, alpha: float, found: list[Solution], lost: list[float]) -> list[Solution]:
+    """Highest free entropy first, the equilibrium marked; ``lost`` are free entropies of what is missing."""
     good = _rank([s for s in found if s.status == CONVERGED])
     if not good:
         return []
@@ -199,7 +202,9 @@ def _ranked(problem: Problem, alpha: float, found: list[Solution], *, is_complet
     if good[0].branch == "specialised" and (note := exact_reason(problem)):
         best = next((i for i, s in enumerate(good) if s.branch == "universal"), 0)
     # A maximum of the potential is stable: where the first is not, the one above it is missing.
-    elif not (is_complete and good[0].is_stable):
+    top = good[0].free_entropy
+    is_beaten = any(not f < top - 1e-6 * (1 + abs(top)) for f in lost)
+    if not note and (is_beaten or not good[0].is_stable):
         return [Solution.missing(problem, alpha, "equilibrium", UNRESOLVED), *good]
     good[best] = replace(good[best], is_equilibrium=True, note=note)
     return good
@@ -239,9 +244,10 @@ def universal_solutions(problem: Problem, alpha: np.ndarray) -> list[Solution]:
     family = universal_family(problem)
     if family.learns_nothing:
         return family.nothing(alpha)
-    index, points, _ = family.crossings(alpha)
+    crossed = family.crossings(alpha)
     found: list[Solution | None] = [None] * alpha.size
-    for i, solution in zip(index, family.solutions(points, alpha[index]), strict=True):
+    solutions = family.solutions(crossed.points, alpha[crossed.index])
+    for i, solution in zip(crossed.index, solutions, strict=True):
         before = found[i]
         if before is None or solution.matrix_overlap_hat < before.matrix_overlap_hat:
             found[i] = solution

@@ -2,9 +2,9 @@ r"""Learning transitions: where hidden units begin to be learnt, and where branc
 
 Continuous onsets come from exact criteria: a class of readouts leaves 0 where v²A = 1 on the branch that it
 is born from (for the first one, on the universal branch: :mod:`onsets`).  First-order transitions are Maxwell
-points, where two branch segments have equal free entropies; their ends are folds, the spinodals.  A solution is
-stationary, so that only the explicit dependence on α counts: d(αf)/dα = ψ_out, by which Newton's method finds
-the crossing.
+points, where two branch segments have equal free entropies; their ends are folds, the spinodals.  A solution
+is stationary, so that only the explicit dependence on α counts: d(αf)/dα = ψ_out, by which Newton's method
+finds the crossing.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from ..setting import Setting
 if TYPE_CHECKING:
     from ..solution import Solution
 
-__all__ = ["ACCEPTED", "Family", "Points", "System"]
+__all__ = ["ACCEPTED", "Crossings", "Family", "Points", "System"]
 
 ACCEPTED = 1e-10
 """Residual (relative error of every saddle-point equation) up to which a solution is reported."""
@@ -76,6 +76,19 @@ class Points:
     @property
     def is_good(self) -> np.ndarray:
         return (self.residual <= ACCEPTED) & np.isfinite(self.log_alpha) & np.isfinite(self.slope)
+
+
+@dataclass
+class Crossings:
+    """Where a family crosses given values of α."""
+
+    index: np.ndarray
+    """Into the values of α, of each point."""
+    points: Points
+    lost: np.ndarray
+    """Index of each α at which a crossing is bracketed, but could not be resolved."""
+    lost_ends: Points
+    """The ends of these brackets."""
 
 
 class Family(ABC):
@@ -298,60 +311,63 @@ class Family(ABC):
 
     # ------------------------------------------------------------------ crossings
 
-    def crossings(self, alpha: np.ndarray) -> tuple[np.ndarray, Points, np.ndarray]:
-        """All points of the curve at the given α: index into alpha, points, and where one was lost."""
+    def crossings(self, alpha: np.ndarray) -> Crossings:
+        """All points of the curve at the given α."""
         nodes, is_joined = self.curve
-        if len(nodes) < 2:
-            return np.empty(0, dtype=int), nodes[:0], np.empty(0, dtype=int)
-        target = np.log(alpha)
-        ahead = nodes.log_alpha - target[:, None]
-        crossed = (ahead[:, :-1] * ahead[:, 1:] <= 0) & is_joined[:-1]
-        who, left = np.nonzero(crossed)
-        if not who.size:
-            return who, nodes[:0], np.empty(0, dtype=int)
+        ahead = nodes.log_alpha - np.log(alpha)[:, None]
+        who, left = np.nonzero((ahead[:, :-1] * ahead[:, 1:] <= 0) & is_joined[:-1])
         low, high = nodes[left], nodes[left + 1]
-        share = _inverse_hermite(low, high, target[who])
-        u, z = _hermite(low, high, share)
-        points = self.at_alpha(target[who], u, z)
+        if not who.size:
+            return Crossings(who, low, who, low)
+        target = np.log(alpha)[who]
+        share = _inverse_hermite(low, high, target)
+        points = self.at_alpha(target, *_hermite(low, high, share))
         slack = 1e-6 + 0.01 * (high.u - low.u)
         is_inside = (points.u >= low.u - slack) & (points.u <= high.u + slack)
         failed = np.nonzero(~(points.is_good & is_inside))[0]
+        is_step = np.zeros(who.size, dtype=bool)
         if failed.size:
-            again, again_is_step = self._bisected(low[failed], high[failed], target[who[failed]])
+            again, is_step[failed] = self._bisected(low[failed], high[failed], target[failed])
             for f in fields(Points):
                 getattr(points, f.name)[failed] = getattr(again, f.name)
-        good = points.is_good
         # A bracket that closes on a step of the curve (a root of another class that ends) holds no solution.
-        is_step = np.zeros(good.size, dtype=bool)
-        is_step[failed] = again_is_step if failed.size else False
-        return who[good & ~is_step], points[good & ~is_step], np.unique(who[~good & ~is_step])
+        good, lost = points.is_good & ~is_step, ~points.is_good & ~is_step
+        ends = Points.joined([low[lost], high[lost]])
+        return Crossings(who[good], points[good], np.tile(who[lost], 2), ends)
 
     def _bisected(self, low: Points, high: Points, target: np.ndarray) -> tuple[Points, np.ndarray]:
-        """The crossing within a bracket, by halving it in u, and whether the bracket closes on a step."""
-        rest = np.zeros(len(low), dtype=bool)
-        for step in range(_N_BISECTIONS):
-            u, z = _hermite(low, high, np.full(len(low), 0.5))
+        """The crossing within a bracket, by halving it in u, and whether there is none.
+
+        There is none where the bracket closes on a step of the curve, or on a gap: a place that Newton's method
+        reaches from neither side.
+        """
+        n = len(low)
+        is_gap = np.zeros(n, dtype=bool)
+        for _ in range(_N_BISECTIONS):
+            half = np.full(n, 0.5)
+            u, z = _hermite(low, high, half)
             middle = self.at(u, z)
+            for side in (low, high):
+                bad = np.nonzero(~middle.is_good & ~is_gap)[0]
+                if bad.size:
+                    near = side[bad]
+                    again = self.at(u[bad], near.z + (u[bad] - near.u)[:, None] * near.z_slope)
+                    for f in fields(Points):
+                        getattr(middle, f.name)[bad] = getattr(again, f.name)
             good = middle.is_good
+            is_gap |= ~good
             same = good & ((middle.log_alpha - target) * (low.log_alpha - target) > 0)
             low, high = _choose(same, middle, low), _choose(good & ~same, middle, high)
-            if step % 6 == 5:
-                points = self.at_alpha(target, middle.u, middle.z)
-                inside = (points.u >= low.u) & (points.u <= high.u)
-                if np.all(points.is_good & inside):
-                    return points, rest
-            if np.all(high.u - low.u <= 1e-14 * np.abs(high.u)) or not good.any():
+            if np.all(is_gap | (high.u - low.u <= 1e-13 * (1 + np.abs(high.u)))):
                 break
-        width = high.u - low.u
-        is_step = (np.abs(high.log_alpha - low.log_alpha) > 1e-6) & (width < 1e-9)
-        u, z = _hermite(low, high, np.full(len(low), 0.5))
-        points = self.at(u, z)
-        again = self.at_alpha(target, u, z)
-        inside = again.is_good & (again.u >= low.u - 1e-9) & (again.u <= high.u + 1e-9)
+        is_step = (np.abs(high.log_alpha - low.log_alpha) > 1e-6) & (high.u - low.u < 1e-9)
+        u, z = _hermite(low, high, np.full(n, 0.5))
+        points, polished = self.at(u, z), self.at_alpha(target, u, z)
+        inside = polished.is_good & (polished.u >= low.u - 1e-9) & (polished.u <= high.u + 1e-9)
         off = np.abs(points.log_alpha - target)
         points.residual = np.maximum(points.residual, np.where(np.isfinite(off), off, np.inf))
         points.log_alpha = np.where(points.is_good, target, points.log_alpha)
-        return _choose(inside, again, points), is_step & ~inside
+        return _choose(inside, polished, points), (is_step | is_gap) & ~inside
 
 
 def _choose(condition: np.ndarray, one: Points, other: Points) -> Points:

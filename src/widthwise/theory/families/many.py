@@ -1,9 +1,9 @@
 r"""Laws of many readout classes: the number of classes at the upper root is chosen by the potential.
 
 Each class has a small weight, so that in equilibrium all but a few sit at the root of largest potential of
-their own, up to a threshold of |v|: the n largest at the upper root, the others at the lowest.  Solutions with
-neighbouring n coexist at one α.  First guesses come from the curve of such profiles over τ; from each of them
-n changes as long as the free entropy grows.
+their own, up to a threshold of |v|: the n largest at the upper root, the others at the lowest.  Solutions
+with neighbouring n coexist at one α.  First guesses come from the curve of such profiles over τ; from each of
+them n changes as long as the free entropy grows.
 """
 
 from __future__ import annotations

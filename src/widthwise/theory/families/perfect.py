@@ -1,9 +1,9 @@
 r"""Perfect learning: every weight known exactly, for discrete weights.
 
 It is a maximum of the RS potential at the end of its range, for any α, though no stationary point, in two
-cases.  Without noise ψ_out falls like the root of the gap when the gap opens, which beats the entropy gained by
-blurring discrete weights.  With an activation that jumps, g(1) - g(𝒬) opens like √(1 - 𝒬), which does so with
-noise too.  There
+cases.  Without noise ψ_out falls like the root of the gap when the gap opens, which beats the entropy gained
+by blurring discrete weights.  With an activation that jumps, g(1) - g(𝒬) opens like √(1 - 𝒬), which does so
+with noise too.  There
 
 .. math:: f = \psi_\mathrm{out}(r; r) - \frac{\gamma}{\alpha} H(P_W)\, P(v \ne 0),
 
@@ -12,8 +12,11 @@ and the mutual information is the entropy of the weights that can be learnt.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
+from ...ingredients.channels import Additive, Channel
 from ..setting import Setting
 from ..solution import CONVERGED, Solution, readout_grid
 
@@ -24,7 +27,18 @@ def can_be_perfect(setting: Setting) -> bool:
     """Whether the equilibrium may have no error at all at finite α."""
     if setting.problem.weights.entropy is None or setting.is_linear:
         return False
-    return setting.problem.channel.is_noiseless or setting.units.can_be_known
+    return setting.units.can_be_known or _is_sharp(setting.problem.channel, setting.power)
+
+
+@lru_cache(maxsize=128)
+def _is_sharp(channel: Channel, power: float) -> bool:
+    """Whether ψ_out' diverges as the gap closes, as it does where P_out jumps, with or without noise."""
+    if channel.is_noiseless:
+        return True
+    if isinstance(channel, Additive):
+        return False  # a smooth density
+    near, far = channel.free_entropy_slope(np.array([1e-12, 1e-10]) * power, power)
+    return bool(near > 5 * far)  # 10 for a jump
 
 
 def perfect_solutions(setting: Setting, alpha: np.ndarray) -> list[Solution]:
