@@ -1,0 +1,82 @@
+"""The matrix channel as piecewise polynomials in ln snr, against the spectral curve itself."""
+
+import numpy as np
+import pytest
+
+import widthwise as ww
+from widthwise.theory.matrix_channel import SpectralMatrix, splittings
+
+LAWS = [
+    ("four-point", 0.3),
+    ("homogeneous", 1.7),
+    (ww.readouts.Discrete((3.0, -0.5), (0.03, 0.97), normalise=True), 0.03),  # a band splits off
+    (ww.readouts.Discrete((-1.2, 0.4, 1.1), (0.3, 0.3, 0.4), normalise=True), 0.6),
+    ("uniform", 0.3),
+]
+
+
+@pytest.fixture(scope="module", params=LAWS, ids=lambda law: f"{str(law[0])[:30]}-{law[1]}")
+def both(request):
+    readouts, gamma = ww.readouts.resolve(request.param[0]), request.param[1]
+    return SpectralMatrix(readouts, gamma), ww.denoising.MatrixDenoiser(readouts, gamma)
+
+
+def test_the_mmse_is_that_of_the_spectral_curve(both):
+    matrix, denoiser = both
+    u = np.sort(np.random.default_rng(1).uniform(np.log(1e-12), np.log(1e13), 80))
+    mmse, recovered, slope = matrix.mmse(u)
+    exact = denoiser.evaluate(np.exp(u))
+    assert mmse == pytest.approx(exact[0], rel=2e-10)
+    assert recovered == pytest.approx(exact[1], rel=2e-10)
+    inside = u < np.log(1e9)  # where slopes of the curve are free of rounding
+    assert slope[inside] == pytest.approx((exact[2] * np.exp(u))[inside], rel=1e-6)
+
+
+def test_inverse(both):
+    matrix, _ = both
+    u = np.linspace(np.log(1e-20), np.log(1e25), 60)
+    odds, rate, _ = matrix.odds(u)
+    assert np.all(rate > 0)
+    assert matrix.log_snr_of(odds) == pytest.approx(u, abs=1e-8)
+
+
+def test_information_is_the_integral_of_the_mmse(both):
+    matrix, denoiser = both
+    u = np.linspace(np.log(1e-3), np.log(1e8), 12)
+    assert matrix.information(u) == pytest.approx(denoiser.information(np.exp(u)), rel=1e-9)
+    drop = matrix.information_drop(u, u - 12.0)  # q̂₂ << τ: 4ι' = mmse
+    mmse = denoiser.mmse(np.exp(u))
+    assert drop == pytest.approx(-0.25 * np.exp(u - 12.0) * mmse, rel=1e-5)
+
+
+@pytest.mark.parametrize("apart", [-18.0, -6.0, 0.0, 5.0])
+def test_the_pull_and_its_slopes(both, apart):
+    """γA = (mmse(τ) - mmse(τ + q̂₂))/(-mmse'(τ)); its slopes by central differences."""
+    matrix, denoiser = both
+    u = np.linspace(np.log(0.01), np.log(1e4), 9)
+    pair = matrix.pair(u, u + apart)
+    tau, hat = np.exp(u), np.exp(u + apart)
+    if apart > -10:
+        exact = (denoiser.mmse(tau) - denoiser.mmse(tau + hat)) / -denoiser.mmse_slope(tau)
+        assert np.exp(pair.log_pull) == pytest.approx(exact, rel=1e-6)
+    else:
+        assert np.exp(pair.log_pull) == pytest.approx(hat, rel=1e-6)
+    assert pair.mmse_after == pytest.approx(denoiser.mmse(tau + hat), rel=1e-9)
+    step = 1e-4
+    for slope, after, du, dh in (
+        (pair.pull_by_tilt, pair.after_by_tilt, step, 0.0),
+        (pair.pull_by_hat, pair.after_by_hat, 0.0, step),
+    ):
+        up, down = (matrix.pair(u + sign * du, u + apart + sign * dh) for sign in (1, -1))
+        assert slope == pytest.approx((up.log_pull - down.log_pull) / (2 * step), abs=2e-5)
+        assert after == pytest.approx((up.mmse_after - down.mmse_after) / (2 * step), abs=1e-7)
+
+
+def test_bands_split_where_the_support_does():
+    readouts = ww.readouts.Discrete((3.0, -0.5), (0.03, 0.97), normalise=True)
+    denoiser = ww.denoising.MatrixDenoiser(readouts, 0.03)
+    found = splittings(readouts, 0.03)
+    assert found
+    for log_snr in found:
+        before, after = (len(denoiser.support(float(np.exp(log_snr + s)))) for s in (-1e-4, 1e-4))
+        assert after == before + 1
