@@ -104,7 +104,7 @@ def lacking(problem: ww.Problem, alpha: float, rng: np.random.Generator) -> list
         return []
     there = ww.solutions(problem, alpha)
     best = next((s for s in there if s.is_equilibrium), None)
-    if best is None:
+    if best is None or any(s.status != "converged" for s in there):
         return []
     violations = []
     n_classes = np.unique(np.abs(problem.readouts.values)).size
