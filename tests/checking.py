@@ -122,6 +122,7 @@ def check_problem(
                 there = ww.solutions(problem, a)
                 if not there and points[a].status != "converged":
                     continue  # it says so
+                report.gave_up += [s.status for s in there if s.status != "converged"]
                 report.violations += ranked(there) + counted(there)
                 for s in there:
                     report.violations += honest(s) + bounded(s) + stationary(s)

@@ -52,13 +52,20 @@ def _search(equations: Equations, rng: np.random.Generator, n_starts: int) -> li
     candidates = list(_distinct(equations, starts))
     if n_classes > _PROMISED:
         # Which solution is best is all that is asked; f is flat at a root, so that a rough one ranks it.
-        candidates.sort(key=lambda c: -equations.described(*c).free_entropy)
+        candidates.sort(key=lambda c: -_free_entropy(equations, *c))
         candidates = candidates[:_N_BEST]
     for log_snr, log_coupling in candidates:
         new = equations.polished(log_snr, log_coupling)
         if new is not None and not any(_is_same(new, old) for old in found):
             found.append(new)
     return found
+
+
+def _free_entropy(equations: Equations, log_snr: np.ndarray, log_coupling: float) -> float:
+    try:
+        return equations.described(log_snr, log_coupling).free_entropy
+    except RuntimeError:  # the mmse could not be inverted: too far out
+        return -math.inf
 
 
 def _distinct(equations: Equations, starts: list[tuple[np.ndarray, float]]):
@@ -104,7 +111,7 @@ def lacking(problem: ww.Problem, alpha: float, rng: np.random.Generator) -> list
         return []
     there = ww.solutions(problem, alpha)
     best = next((s for s in there if s.is_equilibrium), None)
-    if best is None:
+    if best is None or any(s.status != "converged" for s in there):
         return []
     violations = []
     n_classes = np.unique(np.abs(problem.readouts.values)).size

@@ -128,9 +128,8 @@ def ranked(found: Sequence[ww.Solution]) -> list[str]:
     if not found:
         return ["no solution at all, and no reason"]
     alpha, violations = found[0].alpha, []
-    if any(s.status != "converged" for s in found):
-        violations.append(f"solutions at alpha={alpha!r} with status {[s.status for s in found]}")
-        return violations
+    if any(s.status != "converged" for s in found):  # said: which one is best is then not known
+        return [f"an equilibrium at alpha={alpha!r} beside what gave up" for s in found if s.is_equilibrium]
     if not any(s.branch == "universal" for s in found):
         violations.append(f"no universal solution at alpha={alpha!r}: overlaps 0 always solve the equations")
     equilibria = [i for i, s in enumerate(found) if s.is_equilibrium]
@@ -168,6 +167,8 @@ def counted(found: Sequence[ww.Solution]) -> list[str]:
     to 1 (Lefschetz), and each solution with units learnt counts twice.
     """
     if not found or not found[0].problem.readouts.is_discrete:
+        return []
+    if any(s.status != "converged" for s in found):
         return []
     sizes = np.unique(np.round(np.abs(found[0].problem.readouts.values), 9))
     universal = [s for s in found if s.branch == "universal"]

@@ -44,7 +44,7 @@ class Root:
     @property
     def is_ordered(self) -> bool:
         """Whether units of larger |v| are learnt at least as well (classes come from large to small)."""
-        return bool(np.all(np.diff(self.overlap) <= 1e-9))
+        return bool(np.all(self.log_snr[1:] <= self.log_snr[:-1]))
 
 
 class _Straight:

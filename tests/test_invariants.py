@@ -96,6 +96,13 @@ class TestAllSolutions:
         second = [dataclasses.replace(s, is_equilibrium=i == 1) for i, s in enumerate(there)]
         assert ranked(second)
 
+    def test_one_gave_up(self):
+        """Then no other may be called the equilibrium."""
+        there = ww.solutions(BINARY, 1.6)
+        blank = ww.Solution.missing(BINARY, 1.6, "specialised", "did not converge")
+        assert ranked([blank, *there])
+        assert ranked([blank, *(dataclasses.replace(s, is_equilibrium=False) for s in there)]) == []
+
     @pytest.mark.parametrize("lost", [0, 1, 2])
     def test_counted(self, lost):
         there = ww.solutions(BINARY, 1.6)
