@@ -27,8 +27,9 @@ from transition_checks import transitions_hold
 
 __all__ = ["Effort", "Report", "check_problem"]
 
-# Refusals that the documentation names, as they begin or go on: the channel cannot be integrated on a grid.
-REFUSALS = ("would need a grid of",)
+# Refusals that the documentation names, as they begin or go on: the channel cannot be integrated on a grid,
+# or units of a continuous law are known exactly.
+REFUSALS = ("would need a grid of", "is not computed for readouts with a density")
 SLOWEST = 20.0
 """Processor seconds for one solution of one problem, its preparation included."""
 

@@ -45,7 +45,9 @@ def test_panels_tile_the_interval():
 def test_rounding_is_not_resolved():
     """Noise of 1e-10 does not fall when panels are halved: they are accepted, not halved for ever."""
     rng = np.random.default_rng(3)
-    noisy = PiecewiseChebyshev(lambda x: np.sin(x)[None] + 1e-10 * rng.standard_normal(x.size), (0.0, 6.0), atol=1e-13)
+    noisy = PiecewiseChebyshev(
+        lambda x: np.sin(x)[None] + 1e-10 * rng.standard_normal(x.size), (0.0, 6.0), atol=1e-13
+    )
     assert noisy.n_panels < 40
     assert noisy(np.linspace(0, 6, 50))[0] == pytest.approx(np.sin(np.linspace(0, 6, 50)), abs=1e-8)
 

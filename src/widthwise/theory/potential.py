@@ -64,7 +64,9 @@ def tilt(problem: Problem, weight_overlap: ArrayLike) -> float:
     """τ(𝒬_W) = mmse_S⁻¹(1 - E_v v² 𝒬_W(v)²)  (eqs. tauDef and moment_matching)."""
     v, p = _atoms(problem)
     learnt = float(p @ (v**2 * np.asarray(weight_overlap, dtype=float) ** 2))
-    return float(MatrixDenoiser(problem.readouts, problem.gamma).inverse_mmse(1 - learnt)) if learnt > 0 else 0.0
+    return (
+        float(MatrixDenoiser(problem.readouts, problem.gamma).inverse_mmse(1 - learnt)) if learnt > 0 else 0.0
+    )
 
 
 def saddle_point_residuals(problem: Problem, solution: Solution) -> dict[str, float]:

@@ -159,14 +159,16 @@ def _solutions(family: Family, points: Points, branch: str, s: _Stationary) -> l
         log_tilt = setting.spectral.log_snr_of(s.averages.odds)
     entropy = 0.25 * hat * after + setting.gamma * s.averages.entropy + drop
     known = channel.free_entropy_known(power)
+    deficit = np.zeros(gap.size)
     if setting.is_linear:  # no gap is left
         data = np.full(gap.size, known)
         bayes = gibbs = np.full(gap.size, channel.irreducible_error(power))
     else:
         data = channel.free_entropy(gap, power)
+        deficit = channel.free_entropy_deficit(gap, power)
         bayes, gibbs = channel.bayes_error(gap, power), channel.gibbs_error(gap, power)
     free_entropy = data + entropy / s.alpha
-    information = (s.alpha * (known - data) - entropy) / setting.gamma
+    information = (s.alpha * deficit - entropy) / setting.gamma
     v, weight = readout_grid(problem)
     return [
         Solution(

@@ -193,7 +193,9 @@ class Channel:
         ε_Gibbs - ε_∞ = 2 (ε_opt - ε_∞) for any channel, ε_∞ the irreducible error: with
         m(ξ) = E[y | ξ] it is E y² - 2E m² + E E[y|λ]², while ε_opt = E y² - E m².
         """
-        return 2 * self.bayes_error(gap, power) - self.irreducible_error(power)
+        irreducible = self.irreducible_error(power)
+        bayes = self.bayes_error(gap, power)
+        return 2 * bayes - irreducible if math.isfinite(irreducible) else bayes  # both infinite
 
 
 def positive(value: Any, what: str, *, zero: bool = False) -> float:
