@@ -1,7 +1,7 @@
 r"""The replica-symmetric potential and its saddle-point equations, as printed in arXiv:2505.24849.
 
-Everything else in this package is a reduced form of what stands here: hats are eliminated, differences are taken
-without cancellation, and all α are solved at once.  The functions below are for reading, and for checking.
+Everything else in this package is a reduced form of what stands here: hats are eliminated, differences are
+taken without cancellation, and all α are solved at once.  These functions are for reading, and for checking.
 
 ==============================  =======================================================================
 eq. fRS (free_ent_appendix)     :func:`rs_potential`
@@ -74,7 +74,8 @@ def saddle_point_residuals(problem: Problem, solution: Solution) -> dict[str, fl
 
     .. math::
         \mathcal Q = F(\hat{\mathcal Q}), \qquad
-        \hat{\mathcal Q}(v) = \tfrac1{2\gamma}(q_2 - \gamma\bar v^2 - E v^2\mathcal Q^2)\,\partial_{\mathcal Q(v)}\tau
+        \hat{\mathcal Q}(v) = \tfrac1{2\gamma}(q_2 - \gamma\bar v^2 - E v^2\mathcal Q^2)
+            \,\partial_{\mathcal Q(v)}\tau
             + \tfrac{2\alpha}{\gamma}\partial_{\mathcal Q(v)}\psi_\mathrm{out}, \\
         q_2 = r_2 - \mathrm{mmse}_S(\hat q_2 + \tau), \qquad
         \hat q_2 = 4\alpha\,\partial_{q_2}\psi_\mathrm{out} .
