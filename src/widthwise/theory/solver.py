@@ -159,9 +159,9 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
     setting = setting_of(problem, theory)
     if setting.classes is None and setting.units.can_be_known:
         raise ValueError(
-            f"an activation that jumps ({problem.activation.name!r}) with discrete weights is not computed for "
-            f"readouts with a density ({problem.readouts.name!r}); give the readouts as a discrete law, of any "
-            "number of values"
+            f"an activation that jumps ({problem.activation.name!r}) with discrete weights is not computed "
+            f"for readouts with a density ({problem.readouts.name!r}); give the readouts as a discrete law, "
+            "of any number of values"
         )
     at: list[list[Solution]] = [[] for _ in alpha]
     lost: list[

@@ -338,8 +338,8 @@ class Family(ABC):
     def _bisected(self, low: Points, high: Points, target: np.ndarray) -> tuple[Points, np.ndarray]:
         """The crossing within a bracket, by halving it in u, and whether there is none.
 
-        There is none where the bracket closes on a step of the curve, or on a gap: a place that Newton's method
-        reaches from neither side.
+        There is none where the bracket closes on a step of the curve, or on a gap: a place that Newton's
+        method reaches from neither side.
         """
         n = len(low)
         is_gap = np.zeros(n, dtype=bool)
