@@ -21,7 +21,6 @@ from ..numerics.roots import decreasing_root
 from ..problem import Problem
 from .families.averages import Averages, class_averages
 from .families.continuous_profile import ContinuousProfile, jump_levels
-from .families.registry import FEW_CLASSES
 from .landscape_division import best_divisions
 from .setting import Setting, setting_of
 from .solver import as_alpha
@@ -31,6 +30,7 @@ __all__ = ["Landscape", "landscape"]
 
 _LOG_COUPLING = (-46.0, 46.0)
 _N_SHARES = 81
+_MOST_DIVIDED = 16  # classes; beyond, profiles of a multiplier
 _N_STRENGTHS, _N_CHOICES = 10, 241
 
 
@@ -62,7 +62,7 @@ def landscape(problem: Problem, alpha: float, n_points: int = 121) -> Landscape:
         cusp = np.sqrt(classes.powers[0]) * np.concatenate([1 - aside, [1.0], 1 + aside])
         overlap = np.union1d(overlap, cusp[cusp < overlap[-1]])
         return _scanned(setting, at, overlap, classes.values2, classes.powers)
-    if classes is not None and len(classes) <= FEW_CLASSES:
+    if classes is not None and len(classes) <= _MOST_DIVIDED:
         return _divided(setting, at, overlap, classes.values2, classes.powers)
     return _profiles(setting, at, n_points)
 

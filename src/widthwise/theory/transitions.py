@@ -51,7 +51,9 @@ class Transition:
     kind: str
     """"continuous" or "first-order"."""
     spinodals: tuple[float, float] | None = None
-    """First-order: α from which the new branch exists, and up to which the old one is stable."""
+    """First-order: α from which the new branch exists, and up to which the old one is stable.
+
+    None for laws of many sizes, of which metastable branches are not traced."""
     overlap_jump: float = 0.0
     error_jump: float = 0.0
 
@@ -260,7 +262,10 @@ def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) ->
         and middle.free_entropy > before.free_entropy + 1e-11 * (1 + abs(before.free_entropy))
     ):
         return _between(problem, low, middle, depth + 1) + _between(problem, middle, high, depth + 1)
-    return _first_order(problem, (new.begin, min(old.end, _unstable_from(old, before))), *crossing)
+    spinodals = None
+    if has_few_classes(setting_of(problem)) or readout_classes(problem) is None:
+        spinodals = new.begin, min(old.end, _unstable_from(old, before))
+    return _first_order(problem, spinodals, *crossing)
 
 
 def _born_along(segment: Segment, low: Solution, high: Solution, k: int) -> list[Transition]:
@@ -384,7 +389,11 @@ def _ranked(
 
 
 def _first_order(
-    problem: Problem, spinodals: tuple[float, float], alpha: float, before: Solution, after: Solution
+    problem: Problem,
+    spinodals: tuple[float, float] | None,
+    alpha: float,
+    before: Solution,
+    after: Solution,
 ) -> list[Transition]:
     """A jump at a Maxwell point, once for each class that is learnt there."""
     error = before.excess_error - after.excess_error

@@ -32,6 +32,7 @@ _LOG_TILT = np.linspace(np.log(1e-8), np.log(1e15), 140)
 _LOG_COUPLING = 60.0
 _MAX_CLIMB = 400
 _REACH = (1, -1, 2, -2, 3, -3)  # changes of n that are tried
+_ALL = 24  # classes up to which every n is tried
 _CLOSE = 1.0  # in ln α, of points of the curve that are first guesses
 
 
@@ -106,7 +107,7 @@ def _climbed(
         asked: dict[tuple[int, int], tuple[int, int]] = {}
         for key in frontier:
             i, n = key
-            if _is_local_top(solved, key):
+            if top <= _ALL or _is_local_top(solved, key):
                 near = ((i, n + step) for step in _REACH if 0 <= n + step <= top)
                 asked |= {new: key for new in near if new not in tried}
         if not asked:

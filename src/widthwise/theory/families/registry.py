@@ -17,7 +17,7 @@ from .universal import UniversalFamily
 
 __all__ = ["FEW_CLASSES", "has_few_classes", "specialised_families", "universal_family"]
 
-FEW_CLASSES = 16
+FEW_CLASSES = 6
 """Up to this many distinct |readouts| every ordered choice of roots is traced; beyond, see :mod:`many`."""
 
 
