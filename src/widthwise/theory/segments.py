@@ -20,8 +20,6 @@ from .solution import Solution
 
 __all__ = ["Segment", "segment_of"]
 
-_ENDLESS = math.log(1e5)  # ln α beyond which an end that is no fold is no end
-
 
 @dataclass(frozen=True)
 class Segment:
@@ -72,8 +70,10 @@ class Segment:
         own = np.concatenate([own, *(folds.log_alpha[folds.u == c] for c in beside)])
         if not own.size:
             return 0.0, math.inf
-        low, high = float(np.exp(own.min())), float(np.exp(min(own.max(), 700.0)))
-        return low, math.inf if own.max() > _ENDLESS else high
+        # An end at large α that is no fold is no end: the curve goes on to infinite α.
+        top = max((float(folds.log_alpha[folds.u == c][0]) for c in beside), default=-math.inf)
+        high = math.exp(top) if own.max() <= top + 1e-9 else math.inf
+        return float(np.exp(own.min())), high
 
 
 def _cuts(family: Family) -> np.ndarray:

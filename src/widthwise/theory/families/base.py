@@ -342,32 +342,37 @@ class Family(ABC):
         method reaches from neither side.
         """
         n = len(low)
-        is_gap = np.zeros(n, dtype=bool)
-        for _ in range(_N_BISECTIONS):
-            half = np.full(n, 0.5)
-            u, z = _hermite(low, high, half)
+        result = low[np.arange(n)]
+        result.residual = np.full(n, np.inf)
+        is_empty = np.zeros(n, dtype=bool)
+        active = np.arange(n)
+        for step in range(_N_BISECTIONS):
+            u, z = _hermite(low, high, np.full(len(low), 0.5))
             middle = self.at(u, z)
             for side in (low, high):
-                bad = np.nonzero(~middle.is_good & ~is_gap)[0]
+                bad = np.nonzero(~middle.is_good)[0]
                 if bad.size:
                     near = side[bad]
                     again = self.at(u[bad], near.z + (u[bad] - near.u)[:, None] * near.z_slope)
                     for f in fields(Points):
                         getattr(middle, f.name)[bad] = getattr(again, f.name)
             good = middle.is_good
-            is_gap |= ~good
-            same = good & ((middle.log_alpha - target) * (low.log_alpha - target) > 0)
+            same = good & ((middle.log_alpha - target[active]) * (low.log_alpha - target[active]) > 0)
             low, high = _choose(same, middle, low), _choose(good & ~same, middle, high)
-            if np.all(is_gap | (high.u - low.u <= 1e-13 * (1 + np.abs(high.u)))):
+            is_closed = high.u - low.u < 1e-11 * (1 + np.abs(high.u))
+            is_empty[active] = ~good | (is_closed & (np.abs(high.log_alpha - low.log_alpha) > 1e-6))
+            is_done = ~good | is_closed
+            if step % 3 == 2:
+                polished = self.at_alpha(target[active], middle.u, middle.z)
+                is_inside = polished.is_good & (polished.u >= low.u) & (polished.u <= high.u)
+                for f in fields(Points):
+                    getattr(result, f.name)[active[is_inside]] = getattr(polished, f.name)[is_inside]
+                is_empty[active[is_inside]] = False
+                is_done |= is_inside
+            active, low, high = active[~is_done], low[~is_done], high[~is_done]
+            if not active.size:
                 break
-        is_step = (np.abs(high.log_alpha - low.log_alpha) > 1e-6) & (high.u - low.u < 1e-9)
-        u, z = _hermite(low, high, np.full(n, 0.5))
-        points, polished = self.at(u, z), self.at_alpha(target, u, z)
-        inside = polished.is_good & (polished.u >= low.u - 1e-9) & (polished.u <= high.u + 1e-9)
-        off = np.abs(points.log_alpha - target)
-        points.residual = np.maximum(points.residual, np.where(np.isfinite(off), off, np.inf))
-        points.log_alpha = np.where(points.is_good, target, points.log_alpha)
-        return _choose(inside, polished, points), (is_step | is_gap) & ~inside
+        return result, is_empty
 
 
 def _choose(condition: np.ndarray, one: Points, other: Points) -> Points:

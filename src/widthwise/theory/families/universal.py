@@ -7,6 +7,7 @@ than B: the curve folds, and a solution that has learnt nothing stands beside on
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +37,8 @@ class UniversalFamily(Family):
         full = setting.output_gap(np.ones(1), np.full(1, setting.kernel_total))
         slope = setting.problem.channel.free_entropy_slope(full, setting.power)
         # From where nothing is learnt; labels that hardly depend on what is known of λ need a large B.
-        low = float(np.log(2 / setting.gamma) + np.log(np.maximum(slope, 1e-30))[0] + np.log(1e-16))
+        least = max(float(slope[0]), self._least_slope, 1e-30)
+        low = float(np.log(2 / setting.gamma) + np.log(least) + np.log(1e-16))
         return np.arange(low, low + 150.0, 0.8)
 
     @property
@@ -75,16 +77,26 @@ class UniversalFamily(Family):
         gap = setting.output_gap(pair.mmse_after, np.full(n, setting.kernel_total))
         channel = setting.problem.channel
         slope = channel.free_entropy_slope(gap, setting.power)
+        # Where ψ_out' is rounding around 0 nothing can be said, and no α is met.
+        slope = np.where(slope > self._least_slope, slope, np.nan)
         bend = channel.free_entropy_curvature(gap, setting.power) / slope
         by_u = 1 + bend * 0.5 * setting.mu2_squared * pair.after_by_hat
         return System(
             np.empty((n, 0)),
             np.empty((n, 0, 0)),
             np.empty((n, 0)),
-            setting.log_alpha(u, gap),
+            np.log(0.5 * setting.gamma) + u - np.log(slope),
             np.empty((n, 0)),
             by_u,
         )
+
+    @cached_property
+    def _least_slope(self) -> float:
+        """ψ_out' that is not rounding, where B = 0 is a solution; 0 elsewhere."""
+        if not self.learns_nothing:
+            return 0.0
+        middle = self.setting.problem.channel.free_entropy_slope(0.5 * self.setting.power, self.setting.power)
+        return 1e-9 * float(middle)
 
     @property
     def learns_nothing(self) -> bool:
