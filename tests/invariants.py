@@ -279,10 +279,13 @@ def null_error(problem: ww.Problem) -> float:
 def can_be_perfect(problem: ww.Problem) -> bool:
     """Whether units may be known exactly at finite α.
 
-    Discrete weights, with labels without noise or an activation that jumps: then ψ_out or g falls like a
+    Discrete weights, with a likelihood or an activation that jumps: then ψ_out or g falls like a
     root where an overlap leaves 1, which no gain of entropy makes up for.
     """
-    has_end = problem.channel.is_noiseless or math.isinf(float(problem.activation.tail_kernel_slope(1.0)))
+    channel = problem.channel
+    # A likelihood that jumps counts as without noise, however often the label is wrong.
+    is_sharp = channel.is_noiseless or (bool(channel.breaks) and getattr(channel, "has_jumps", False))
+    has_end = is_sharp or math.isinf(float(problem.activation.tail_kernel_slope(1.0)))
     return problem.weights.is_discrete and has_end
 
 
