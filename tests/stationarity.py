@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import widthwise as ww
-from invariants import UNDERFLOW, free_entropy_rounding, is_perfect
+from invariants import UNDERFLOW, channel_rounding, free_entropy_rounding, is_perfect
 
 __all__ = ["stationary"]
 
@@ -79,7 +79,8 @@ def stationary(s: ww.Solution) -> list[str]:
     equal("free_entropy", s.free_entropy, potential, room)
     known_entropy = float(channel.free_entropy_known(power))
     expected = alpha / gamma * (known_entropy - s.free_entropy)
-    equal("mutual_information", s.mutual_information, expected, alpha / gamma * free_entropy_rounding(s))
+    room = alpha / gamma * (free_entropy_rounding(s) + channel_rounding(problem))
+    equal("mutual_information", s.mutual_information, expected, room)
     return found
 
 
