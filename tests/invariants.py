@@ -27,6 +27,7 @@ __all__ = [
     "alike",
     "bounded",
     "can_be_perfect",
+    "channel_rounding",
     "counted",
     "free_entropy_rounding",
     "honest",
@@ -207,6 +208,7 @@ def rising(curve: Sequence[ww.Solution]) -> list[str]:
             found.append(f"mutual_information falls by {-gained:.3e} {where}")
         step = two.alpha - one.alpha
         first, last = information_slope(one), information_slope(two)
+        room += step / one.problem.gamma * channel_rounding(one.problem)
         room += _CHANNEL * step * max(first, last, 0.0)
         if not last * step - room <= gained <= first * step + room:
             found.append(
@@ -279,10 +281,13 @@ def null_error(problem: ww.Problem) -> float:
 def can_be_perfect(problem: ww.Problem) -> bool:
     """Whether units may be known exactly at finite α.
 
-    Discrete weights, with labels without noise or an activation that jumps: then ψ_out or g falls like a
+    Discrete weights, with a likelihood or an activation that jumps: then ψ_out or g falls like a
     root where an overlap leaves 1, which no gain of entropy makes up for.
     """
-    has_end = problem.channel.is_noiseless or math.isinf(float(problem.activation.tail_kernel_slope(1.0)))
+    channel = problem.channel
+    # A likelihood that jumps counts as without noise, however often the label is wrong.
+    is_sharp = channel.is_noiseless or (bool(channel.breaks) and getattr(channel, "has_jumps", False))
+    has_end = is_sharp or math.isinf(float(problem.activation.tail_kernel_slope(1.0)))
     return problem.weights.is_discrete and has_end
 
 
@@ -294,6 +299,12 @@ def is_perfect(s: ww.Solution) -> bool:
 def free_entropy_rounding(s: ww.Solution) -> float:
     """1e-11, as promised, in units of f; its terms divided by α are right to 1e-14 before the division."""
     return 1e-11 * (1 + abs(s.free_entropy)) + 1e-14 / s.alpha
+
+
+def channel_rounding(problem: ww.Problem) -> float:
+    """Of a difference of two ψ_out: tables are right to 1e-10, a closed form to rounding."""
+    known = abs(float(problem.channel.free_entropy_known(problem.output_power)))
+    return (1e-14 if isinstance(problem.channel, ww.channels.Gaussian) else 2e-10) * (1 + known)
 
 
 def _most_information(problem: ww.Problem) -> float:
