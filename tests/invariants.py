@@ -293,7 +293,7 @@ def can_be_perfect(problem: ww.Problem) -> bool:
 
 def is_perfect(s: ww.Solution) -> bool:
     """Whether all is known."""
-    return can_be_perfect(s.problem) and s.excess_error == 0
+    return bool(np.isinf(s.tilt)) and s.excess_error == 0
 
 
 def free_entropy_rounding(s: ww.Solution) -> float:
