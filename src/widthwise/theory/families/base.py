@@ -31,6 +31,7 @@ ACCEPTED = 1e-10
 _RTOL, _MAX_STEPS = 1e-13, 40
 _N_HALVINGS = 7
 _N_BISECTIONS = 60
+_N_CROSSING = 24
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
 _FAR = np.log(1e15)  # α and 1/α beyond which nothing is computed
 _N_END = 10
@@ -346,7 +347,7 @@ class Family(ABC):
         result.residual = np.full(n, np.inf)
         is_empty = np.zeros(n, dtype=bool)
         active = np.arange(n)
-        for step in range(_N_BISECTIONS):
+        for step in range(_N_CROSSING):
             u, z = _hermite(low, high, np.full(len(low), 0.5))
             middle = self.at(u, z)
             for side in (low, high):
@@ -359,7 +360,7 @@ class Family(ABC):
             good = middle.is_good
             same = good & ((middle.log_alpha - target[active]) * (low.log_alpha - target[active]) > 0)
             low, high = _choose(same, middle, low), _choose(good & ~same, middle, high)
-            is_closed = high.u - low.u < 1e-11 * (1 + np.abs(high.u))
+            is_closed = high.u - low.u < 1e-7 * (1 + np.abs(high.u))
             is_empty[active] = ~good | (is_closed & (np.abs(high.log_alpha - low.log_alpha) > 1e-6))
             is_done = ~good | is_closed
             if step % 3 == 2:
