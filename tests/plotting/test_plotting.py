@@ -314,6 +314,8 @@ def test_bifurcation_diagram_of_a_problem_has_a_title_and_a_legend(found):
     assert "excess error" in ax.get_ylabel()
     solid = np.concatenate([np.column_stack(line.get_data()) for line in drawn(ax, "solid")])
     for alpha, error in solid[::9]:
+        if alpha == found[1].alpha:
+            continue  # both branches have the same free entropy there
         assert error == pytest.approx(ww.solve(BISTABLE, alpha).excess_error, rel=1e-6)
 
 

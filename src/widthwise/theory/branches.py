@@ -6,7 +6,7 @@ so that α may turn back; a branch is born where its overlap leaves 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..problem import Problem
 from .families.base import Family, Points
 from .families.classes import ClassFamily
 from .families.registry import specialised_families
+from .onsets import onset
 from .solution import LearningCurve, Solution
 from .solver import all_solutions, as_alpha, exact_reason
 from .transitions import births
@@ -28,6 +29,9 @@ __all__ = ["Branch", "trace_branches"]
 # cost ten times as much a point, and are smooth.
 _STEP_ALPHA, _STEP_OVERLAP, _N_HALVINGS = 0.06, 0.03, 6
 _STEP_PROFILE = 0.1
+
+# A branch begins at its birth if its first point is this close, in ln α and in overlaps.
+_NEAR_BIRTH = 1e-3
 
 _EQUAL = 1e-10  # free entropies closer than this are those of one solution, or of two at a Maxwell point
 
@@ -71,7 +75,7 @@ def trace_branches(
         raise ValueError(f"alpha must be a range (low, high) with 0 < low < high, got ({low:g}, {high:g})")
     as_alpha([low, high])
     families = specialised_families(problem)
-    born = [birth.alpha for birth in births(problem)]
+    born = sorted({alpha for family in families for alpha in _births_of(family)})
     asked = np.concatenate([[low, high], born, np.ravel(np.asarray(at, dtype=float))])
     knots = np.unique(asked[(asked >= low) & (asked <= high)])
     grid = np.union1d(np.geomspace(low, high, n_points)[1:-1], knots)
@@ -86,7 +90,7 @@ def trace_branches(
             Branch(problem, "specialised", [s for s in _tops(table) if s.branch == "specialised"], ())
         )
     for family in families:
-        branches += _of_family(family, (low, high), knots, branches[0])
+        branches += _of_family(family, (low, high), knots, table)
     return _marked(problem, branches, table)
 
 
@@ -95,7 +99,7 @@ def _tops(table: dict[float, list[Solution]]) -> list[Solution]:
 
 
 def _of_family(
-    family: Family, span: tuple[float, float], knots: np.ndarray, universal: Branch
+    family: Family, span: tuple[float, float], knots: np.ndarray, table: Mapping[float, list[Solution]]
 ) -> list[Branch]:
     """The parts of a family inside the range, refined where they are steep, with their folds."""
     nodes, is_joined = family.curve
@@ -113,7 +117,7 @@ def _of_family(
         edges = np.nonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))[0]
         for first, last in zip(edges[::2], edges[1::2], strict=True):
             part = _refined(family, run[np.arange(first, last)])
-            parts += _branches_of(family, part, universal)
+            parts += _branches_of(family, part, table)
     return parts
 
 
@@ -148,7 +152,7 @@ def _refined(family: Family, part: Points) -> Points:
     return part
 
 
-def _branches_of(family: Family, part: Points, universal: Branch) -> list[Branch]:
+def _branches_of(family: Family, part: Points, table: Mapping[float, list[Solution]]) -> list[Branch]:
     """One branch for each run of points that no other family has."""
     points = family.solutions(part)
     folds = part.slope == 0
@@ -163,7 +167,7 @@ def _branches_of(family: Family, part: Points, universal: Branch) -> list[Branch
             run[i] = replace(run[i], is_stable=any(p.is_stable for p in beside))
             turns.append(run[i].alpha)
         if len(run) > 1:
-            run = _with_birth(family, run, universal)
+            run = _with_birth(family, run, table)
             name = "specialised" if family.setting.classes is None else f"specialised {family.n_learnt}"
             found.append(Branch(family.setting.problem, name, run, turns))
     return found
@@ -181,15 +185,30 @@ def _is_own(family: Family, part: Points) -> np.ndarray:
     return (state.snr[:, j + 1] > 0) & (np.exp(part.u) < highest * (1 - 1e-6))
 
 
-def _with_birth(family: Family, run: list[Solution], universal: Branch) -> list[Solution]:
-    """The run begun on the universal branch, where its first class is born there."""
+def _with_birth(family: Family, run: list[Solution], table: Mapping[float, list[Solution]]) -> list[Solution]:
+    """The run begun at its birth, on the branch that it comes from, where it is born continuously."""
     first = run[0]
-    if not isinstance(family, ClassFamily) or family.moving or first.weight_overlap.max() > 1e-6:
+    mothers = [
+        s
+        for alpha in _births_of(family)
+        if abs(np.log(first.alpha / alpha)) < _NEAR_BIRTH
+        for s in table.get(alpha, ())
+        if np.max(np.abs(s.weight_overlap - first.weight_overlap)) < _NEAR_BIRTH
+    ]
+    if not mothers:
         return run
-    mother = min(universal, key=lambda s: abs(np.log(s.alpha / first.alpha)))
-    if abs(np.log(mother.alpha / first.alpha)) > 1e-6:
-        return run
-    return [replace(mother, is_stable=first.is_stable), *run]
+    mother = min(mothers, key=lambda s: float(np.max(np.abs(s.weight_overlap - first.weight_overlap))))
+    rest = run[1:] if abs(np.log(first.alpha / mother.alpha)) < 1e-9 else run
+    return [replace(mother, is_stable=first.is_stable), *rest]
+
+
+def _births_of(family: Family) -> list[float]:
+    """Values of α at which a family may leave the branch that it is born on."""
+    problem = family.setting.problem
+    if family.setting.classes is None:
+        return [onset(problem)]
+    number = family.moving if isinstance(family, ClassFamily) else 0
+    return [birth.alpha for birth in births(problem) if birth.number == number]
 
 
 def _marked(problem: Problem, branches: list[Branch], table: dict[float, list[Solution]]) -> list[Branch]:

@@ -275,7 +275,8 @@ def _log_beta(h: float) -> float:
     """ln B(h, 1/2), by Stirling's series where the logarithms of Gamma would cancel."""
     if h < 20:
         return math.lgamma(h) + 0.5 * math.log(math.pi) - math.lgamma(h + 0.5)
-    tail = (1 / 8 - (1 / 192 - (1 / 640 - 17 / 14336 / h**2) / h**2) / h**2) / h
+    x = 1 / h**2
+    tail = (1 / 8 - x * (1 / 192 - x * (1 / 640 - x * (17 / 14336 - x * 31 / 18432)))) / h
     return 0.5 * math.log(math.pi / h) + tail
 
 
@@ -284,7 +285,8 @@ def _half_step(h: float) -> float:
     if h < 20:
         digamma = special(np).digamma
         return float(digamma(h + 0.5) - digamma(h))
-    return (0.5 + (1 / 8 - (1 / 64 - (1 / 128 - 17 / 2048 / h**2) / h**2) / h**2) / h) / h
+    x = 1 / h**2
+    return (0.5 + (1 / 8 - x * (1 / 64 - x * (1 / 128 - x * (17 / 2048 - x * 31 / 2048)))) / h) / h
 
 
 @lru_cache(maxsize=1)

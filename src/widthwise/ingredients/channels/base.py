@@ -180,22 +180,23 @@ class Channel:
         return result
 
     def irreducible_error(self, power: float) -> float:
-        """Mean-square error that is left when λ is known, E Var(y | λ)."""
+        """Mean-square error that is left when λ is known, E Var(y | λ); inf if labels have no variance."""
         raise NotImplementedError
 
     def bayes_error(self, gap: ArrayLike, power: float) -> np.ndarray:
-        """Mean-square error of the optimal prediction of a fresh label."""
+        """Mean-square error of the optimal prediction of a fresh label; inf if labels have no variance."""
         return self._values(3, gap, power)
 
     def gibbs_error(self, gap: ArrayLike, power: float) -> np.ndarray:
         """Mean-square error of the prediction E[y | λ] by one draw from the posterior.
 
         ε_Gibbs - ε_∞ = 2 (ε_opt - ε_∞) for any channel, ε_∞ the irreducible error: with
-        m(ξ) = E[y | ξ] it is E y² - 2E m² + E E[y|λ]², while ε_opt = E y² - E m².
+        m(ξ) = E[y | ξ] it is E y² - 2E m² + E E[y|λ]², while ε_opt = E y² - E m². All three are inf for
+        labels without variance, such as those with Cauchy noise.
         """
-        irreducible = self.irreducible_error(power)
+        floor = self.irreducible_error(power)
         bayes = self.bayes_error(gap, power)
-        return 2 * bayes - irreducible if math.isfinite(irreducible) else bayes  # both infinite
+        return bayes if math.isinf(floor) else 2 * bayes - floor
 
 
 def positive(value: Any, what: str, *, zero: bool = False) -> float:

@@ -20,7 +20,7 @@ from ..activations import Activation, activation
 from ..array_functions import evaluate_in
 from .base import positive, set_shift, special
 from .integrated import Integrated
-from .label_rules import LabelRule, refined_labels, require_normalised
+from .label_rules import LabelRule, counts_rule, refined_labels, require_normalised, require_size
 
 __all__ = ["Custom", "Nonlinear", "Poisson"]
 
@@ -57,9 +57,14 @@ class Poisson(Integrated):
     def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> np.ndarray:
         return rng.poisson(self.mean(outputs)).astype(float)
 
+    has_bands = True
+
     def label_rule(self, low: float, high: float) -> LabelRule:
-        most = float(self.mean(high))
-        return LabelRule(np.arange(math.ceil(most + 9 * math.sqrt(most) + 30), dtype=float))
+        return counts_rule(math.ceil(self.label_range(low, high)[1]))
+
+    def label_range(self, low: float, high: float) -> tuple[float, float]:
+        least, most = (float(self.mean(x)) for x in (low, high))
+        return least - 9 * math.sqrt(least) - 30, most + 9 * math.sqrt(most) + 30
 
     def _is_possible(self, labels: np.ndarray) -> np.ndarray:
         return (labels >= 0) & (labels == np.floor(labels))
@@ -129,13 +134,19 @@ class Nonlinear(Integrated):
         outputs = np.asarray(outputs, dtype=float)
         return self.function(outputs) + math.sqrt(self.noise) * rng.standard_normal(outputs.shape)
 
+    has_bands = True
+
     def label_rule(self, low: float, high: float) -> LabelRule:
+        first, last = self.label_range(low, high)
+        # Panels of five widths integrate the noise to rounding wherever it lies.
+        n_panels = max(math.ceil((last - first) / (5 * math.sqrt(self.noise))), 4)
+        require_size(self, 0, 16 * n_panels)
+        return LabelRule(np.linspace(first, last, n_panels + 1), lambda t: t, np.ones_like, is_resolved=True)
+
+    def label_range(self, low: float, high: float) -> tuple[float, float]:
         f = self.function(np.linspace(low, high, 2001))
-        width = math.sqrt(self.noise)
-        first, last = float(f.min()) - 9.5 * width, float(f.max()) + 9.5 * width
-        # Panels of six widths: no peak of the noise can hide between the nodes.
-        edges = np.linspace(first, last, max(math.ceil((last - first) / (6 * width)), 4) + 1)
-        return LabelRule(edges, lambda t: t, np.ones_like)
+        reach = 14 * math.sqrt(self.noise)  # where the density of the noise is below 1e-40
+        return float(f.min()) - reach, float(f.max()) + reach
 
 
 @dataclass(frozen=True, repr=False)
@@ -277,10 +288,10 @@ class Custom(Integrated):
                 lambda t: span * expit(t) * expit(-t),
             )
         if math.isfinite(first):
-            return self._with_peaks(-37.0, 25.0, low, high, lambda t: first + np.exp(t), np.exp)
+            return self._with_peaks(-37.0, 40.0, low, high, lambda t: first + np.exp(t), np.exp)
         if math.isfinite(last):
-            return self._with_peaks(-25.0, 37.0, low, high, lambda t: last - np.exp(-t), lambda t: np.exp(-t))
-        return self._with_peaks(-25.0, 25.0, low, high, np.sinh, np.cosh)
+            return self._with_peaks(-40.0, 37.0, low, high, lambda t: last - np.exp(-t), lambda t: np.exp(-t))
+        return self._with_peaks(-40.0, 40.0, low, high, np.sinh, np.cosh)
 
     def _with_peaks(self, left, right, low, high, label, stretch) -> LabelRule:
         """Edges in t fine enough for the narrowest peak of the likelihood to be seen."""

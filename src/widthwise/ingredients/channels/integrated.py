@@ -25,11 +25,18 @@ class Integrated(Channel):
     has_exact_score: bool = True
     """Whether :meth:`score` is a formula, not a difference."""
 
+    has_bands: bool = False
+    """Whether :meth:`label_range` says where the labels of an output are."""
+
     def label_rule(self, low: float, high: float) -> LabelRule:
         """Labels that matter for outputs between ``low`` and ``high``."""
         labels = self.labels
         assert labels is not None
         return LabelRule(np.array(labels))
+
+    def label_range(self, low: float, high: float) -> tuple[float, float] | None:
+        """Labels between which all are that outputs from ``low`` to ``high`` give; None if not known."""
+        return None
 
     def score(self, labels: np.ndarray, outputs: np.ndarray, step: float) -> np.ndarray:
         """∂ ln P_out/∂λ; ``step`` is a length on which P_out hardly changes.
@@ -71,7 +78,9 @@ class Integrated(Channel):
 
     def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
         values = _table(self, power)(gap)
-        if math.isinf(quadrature(self, power).known[1]):
+        # An even rule teaches nothing at q = 0: there the table's last digit may carry ψ' below 0.
+        values[1:3] = np.maximum(values[1:3], 0.0)
+        if not quadrature(self, power).has_variance:
             values[3] = math.inf
         return values
 
@@ -81,6 +90,11 @@ def _table(channel: Integrated, power: float) -> GapTable:
     grid = quadrature(channel, power)
     # A jump of P_out makes ψ' diverge like V^(-1/2) and ψ'' like V^(-3/2), a kink ψ'' like V^(-1/2).
     powers = (0, 0, 0, 0) if not grid.breaks.size else (0, 1, 3, 0) if channel.has_jumps else (0, 0, 1, 0)
-    return GapTable(
-        lambda gaps: np.array([grid.evaluate(float(gap)) for gap in gaps]).T, power, powers, is_largest=True
-    )
+
+    def evaluate(gaps: np.ndarray) -> np.ndarray:
+        values = np.array([grid.evaluate(float(gap)) for gap in gaps]).T
+        if not grid.has_variance:
+            values[3] = 0.0  # whatever the grid makes of it
+        return values
+
+    return GapTable(evaluate, power, powers, is_largest=True)

@@ -14,6 +14,7 @@ __all__ = [
     "CHUNK",
     "LabelRule",
     "MISSED",
+    "counts_rule",
     "refine_labels",
     "refined_labels",
     "require_normalised",
@@ -26,7 +27,9 @@ MISSED = 1e-13
 CHUNK = 1_000_000
 """Elements of one temporary array."""
 
-_MOST_NODES = 6000  # in one direction; a table then takes minutes and the matrices a gigabyte
+# In one direction; the matrices then take a gigabyte. With bands they take less, but a table takes minutes.
+_MOST_COUNTS = 1024  # all of which are labels of their own
+_MOST_NODES, _MOST_IN_BANDS = 6000, 30_000
 
 
 @dataclass(frozen=True)
@@ -37,12 +40,37 @@ class LabelRule:
     """The labels themselves, or edges in t to begin with."""
     label: Callable[[np.ndarray], np.ndarray] | None = None
     stretch: Callable[[np.ndarray], np.ndarray] | None = None
+    weights: np.ndarray | None = None
+    """Of the labels, if they are not all there but stand for others between them."""
+    is_resolved: bool = False
+    """Whether the edges need no refining."""
 
     def nodes(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if self.label is None or self.stretch is None:
-            return self.values, np.ones(self.values.size)
+            return self.values, np.ones(self.values.size) if self.weights is None else self.weights
         t, w = panels(edges)
         return self.label(t), w * self.stretch(t)
+
+
+def counts_rule(most: int) -> LabelRule:
+    """Labels 0, 1, ... up to ``most``; where there are many, sixteen stand for all those of a panel.
+
+    Gauss's rule for sums: nodes and weights from the recurrence of Gram's polynomials, exact for polynomials
+    of degree 31. The law of a count y varies on the scale √y, on which panels hold two at most.
+    """
+    if most <= _MOST_COUNTS:
+        return LabelRule(np.arange(most + 1.0))
+    nodes, weights = [np.arange(float(_MOST_COUNTS))], [np.ones(_MOST_COUNTS)]
+    start = _MOST_COUNTS
+    while start <= most:
+        n = int(2 * np.sqrt(start))
+        k = np.arange(1, 16)
+        off_diagonal = np.sqrt(k**2 * (n**2 - k**2) / (4.0 * (4 * k**2 - 1)))
+        x, vectors = np.linalg.eigh(np.diag(off_diagonal, 1) + np.diag(off_diagonal, -1))
+        nodes.append(start + 0.5 * (n - 1) + x)
+        weights.append(n * vectors[0] ** 2)
+        start += n
+    return LabelRule(np.concatenate(nodes), weights=np.concatenate(weights))
 
 
 def require_normalised(channel: Channel, outputs: np.ndarray, masses: np.ndarray) -> None:
@@ -66,7 +94,7 @@ def refine_labels(
     channel: Channel, rule: LabelRule, edges: np.ndarray, outputs: np.ndarray
 ) -> tuple[np.ndarray, bool]:
     """Edges in t between which P_out(y | λ) is integrated to 1e-13 for each of the outputs."""
-    if rule.label is None or rule.stretch is None:
+    if rule.label is None or rule.stretch is None or rule.is_resolved:
         return edges, False
     label, stretch = rule.label, rule.stretch
 
@@ -97,9 +125,10 @@ def refine_labels(
 
 
 def require_size(channel: Channel, n_outputs: int, n_labels: int) -> None:
-    if max(n_outputs, n_labels) > _MOST_NODES:
+    most = _MOST_IN_BANDS if getattr(channel, "has_bands", False) else _MOST_NODES
+    if max(n_outputs, n_labels) > most:
         raise ValueError(
             f"{channel!r} would need a grid of {n_outputs} outputs by {n_labels} labels (at most "
-            f"{_MOST_NODES} each): its likelihood varies on too fine a scale, or is not smooth; raise "
+            f"{most} each): its likelihood varies on too fine a scale, or is not smooth; raise "
             "the noise, or name the values of the output where it is not smooth as breaks"
         )

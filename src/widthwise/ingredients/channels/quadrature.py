@@ -1,7 +1,6 @@
 r"""One quadrature for all channels that have no closed form: adaptive in the label y, in λ and in ω.
 
-The labels and the outputs λ get one grid each, refined until P_out(y | λ) is integrated to 1e-13 in either
-direction.  Then, for a gap V,
+With the grids of :class:`OutputGrid`, for a gap V,
 
 - where √V is not small against the panels in λ, Z = K P is a product of matrices, K the Gaussian
   kernel N(λ; ω, V), and its derivatives in ω are those of the kernel;
@@ -10,8 +9,9 @@ direction.  Then, for a gap V,
   breaks of P_out it is a product again, on panels that end at the break, and if P_out jumps there ∂Z comes
   from the kernel.
 
-Panels in ω are halved until the averages over them have converged: ∂² ln Z can vary much faster than Z, as
-for y = λ² + noise, where the sign of λ is settled within a distance V/λ of ω = 0.
+Averages over ω are trapezoids where nothing can be narrower than their step, and else panels that are halved
+until they have converged: ∂² ln Z can vary much faster than Z, as for y = λ² + noise, where the sign of λ is
+settled within a distance V/λ of ω = 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .label_rules import CHUNK, MISSED, refine_labels, require_normalised, require_size
+from .label_rules import CHUNK
+from .output_grid import BandedDensity, OutputGrid, without_traces
 from .rules import REACH, hermite_rule, legendre_series, panels, subdivide
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ __all__ = ["OutputQuadrature", "quadrature"]
 # What the panels in ω may miss, of ψ, ψ', ψ'' and the error, and how often a panel is halved for it.
 _RTOL = np.array([1e-12, 1e-12, 1e-10, 1e-12])
 _MOST_HALVINGS = 12
-
+# Trapezoids of n and 2n steps may differ by the root of what the second may miss: convergence is geometric.
+_AGREED = np.array([1e-7, 1e-7, 3e-6, 1e-7])
+_STEPS = (24, 48, 96, 192)
 _ALL = slice(None)
 
 
@@ -44,103 +47,54 @@ def quadrature(channel: Integrated, power: float) -> OutputQuadrature:
     return OutputQuadrature(channel, power)
 
 
-class OutputQuadrature:
-    """Grids in y and λ on which P_out is resolved, for outputs of variance ``power``."""
+class OutputQuadrature(OutputGrid):
+    """Functions of the gap for outputs of variance ``power``."""
 
     def __init__(self, channel: Integrated, power: float) -> None:
-        self.channel, self.power, self.centre = channel, power, channel.centre
-        radius = REACH * math.sqrt(power)
-        low, high = self.centre - radius, self.centre + radius
-        self.breaks = np.array([b for b in sorted(channel.breaks) if low < b < high])
-        edges = np.unique(np.concatenate([np.linspace(low, high, 13), self.breaks]))
-        rule = channel.label_rule(low, high)
-        self._is_continuous = rule.label is not None
-        label_edges = rule.values
-        require_size(channel, 16 * edges.size, label_edges.size * (16 if self._is_continuous else 1))
-        for _ in range(12):
-            outputs, _ = panels(edges)
-            label_edges, labels_moved = refine_labels(channel, rule, label_edges, outputs)
-            self.labels, self.label_weights = rule.nodes(label_edges)
-            edges, outputs_moved = self._refine_outputs(edges)
-            require_size(channel, edges.size * 16, self.labels.size)
-            if not (labels_moved or outputs_moved):
+        super().__init__(channel, power)
+        self._widest = float(np.max(np.diff(self.edges)))
+        self._corners = np.concatenate([self.breaks, self.turns])
+        self._kept: tuple[float, tuple[np.ndarray, np.ndarray, BandedDensity]] | None = None
+        if self._is_continuous:
+            self._refine_labels()
+
+    def _refine_labels(self) -> None:
+        """Halve panels of labels until ∫dy has converged: Z ln Z may bend where Z does not.
+
+        Labels on either side of a jump are told apart over a distance Δ/D if it is D high and the noise has
+        variance Δ, much less than √Δ.
+        """
+        for _ in range(_MOST_HALVINGS):
+            is_coarse = np.zeros(self.labels.size // 16, dtype=bool)
+            gap = self.power
+            while not self._is_local(gap):
+                is_coarse |= self._is_coarse(gap)
+                gap *= 0.3
+            if not is_coarse.any():
                 break
-        self.edges = edges
-        self.narrowest = float(np.min(np.diff(edges)))
-        self._trim_labels()
-        outputs, _ = panels(edges)
-        self._seen = outputs, self._density(outputs) > 1e-40
-        self._kept: tuple[int, tuple[np.ndarray, np.ndarray, np.ndarray]] | None = None
-        self.known = self._known()
-        self._require_normalised()
+            self.halve_labels(is_coarse)
+            self._kept = None
 
-    # ------------------------------------------------------------------ the grids
-
-    def _density(self, outputs: np.ndarray, band: slice = _ALL) -> np.ndarray:
-        """P_out on (outputs, labels)."""
-        return _without_traces(np.exp(self.channel.log_likelihood(self.labels[band], outputs[..., None])))
-
-    def _refine_outputs(self, edges: np.ndarray) -> tuple[np.ndarray, bool]:
-        moved = False
-        check = np.column_stack([edges[:-1], edges[1:]])
-        done = []
-        while check.size:
-            halves = np.column_stack([check[:, 0], check.mean(axis=1), check[:, 1]])
-            missed = np.empty(len(check))
-            size = max(1, CHUNK // (48 * self.labels.size))
-            for i in range(0, len(check), size):
-                part = slice(i, i + size)
-                coarse, fine = (self._masses(e[part]) for e in (check, halves))
-                missed[part] = np.abs(coarse - fine) @ self.label_weights
-            good = missed <= MISSED
-            done.append(check[good][:, 0])
-            bad = halves[~good]
-            moved |= bool(bad.size)
-            check = np.concatenate([bad[:, :2], bad[:, 1:]])
-            require_size(self.channel, 16 * (sum(map(len, done)) + len(check)), self.labels.size)
-        return np.append(np.sort(np.concatenate(done)), edges[-1]), moved
-
-    def _masses(self, edges: np.ndarray) -> np.ndarray:
-        """∫ N(λ; centre, power) P_out(y | λ) dλ over each row of edges, for each label."""
-        x, w = panels(edges)
-        w = w * np.exp(-0.5 * (x - self.centre) ** 2 / self.power) / math.sqrt(2 * math.pi * self.power)
-        return np.einsum("ij,ijk->ik", w, self._density(x))
-
-    def _trim_labels(self) -> None:
-        outputs, w = panels(self.edges)
-        w = w * np.exp(-0.5 * (outputs - self.centre) ** 2 / self.power)
-        mass = (w @ self._density(outputs)) * self.label_weights
-        per_panel = 16 if self._is_continuous else 1
-        keep = np.repeat(mass.reshape(-1, per_panel).sum(axis=1) > 1e-20 * mass.sum(), per_panel)
-        self.labels, self.label_weights = self.labels[keep], self.label_weights[keep]
-
-    def _require_normalised(self) -> None:
-        outputs, _ = panels(self.edges)
-        outputs = outputs[np.abs(outputs - self.centre) < 5 * math.sqrt(self.power)]
-        require_normalised(self.channel, outputs, self._density(outputs) @ self.label_weights)
-
-    def _known(self) -> tuple[float, float]:
-        """E ∫ P ln P and E Var(y | λ)."""
-        outputs, w = panels(self.edges)
-        w = w * np.exp(-0.5 * (outputs - self.centre) ** 2 / self.power) / math.sqrt(2 * math.pi * self.power)
-        p = self._density(outputs) * self.label_weights
-        log_p = self.channel.log_likelihood(self.labels, outputs[:, None])
-        with np.errstate(invalid="ignore"):
-            entropy = np.where(p > 0, p * log_p, 0.0).sum(axis=1)
-        mean = p @ self.labels
-        variance = np.sum(p * (self.labels - mean[:, None]) ** 2, axis=1)
-        return float(w @ entropy), float(w @ variance) if self._has_variance() else math.inf
-
-    def _has_variance(self) -> bool:
-        """Whether E y² has converged on the grid of labels: it has not for a heavy tail."""
-        if not self._is_continuous:
-            return True
-        outputs = np.array([self.centre])
-        part = (self._density(outputs) * self.label_weights * self.labels**2)[0]
-        ends = part[:2].sum() + part[-2:].sum()
-        return bool(ends < 1e-8 * part.sum())
-
-    # ------------------------------------------------------------------ functions of the gap
+    def _is_coarse(self, gap: float) -> np.ndarray:
+        """Which panels of labels miss something at this gap, tried for some ω."""
+        root_q, root_v = math.sqrt(self.power - gap), math.sqrt(gap)
+        omega = self.centre + root_q * np.linspace(-6, 6, 49 if root_q > 0 else 1)
+        omega = np.sort(np.concatenate([omega, *(b + root_v * np.linspace(-4, 4, 9) for b in self.breaks)]))
+        # ψ' is of order 1/V or less, and may be 0 by symmetry.
+        missed, total = np.zeros((3, self.labels.size // 16)), 1e-3 / gap ** np.arange(3)
+        for part in self._batches(omega, gap):
+            reach = REACH * root_v
+            band = self.band(float(part.min()) - reach, float(part.max()) + reach)
+            start, stop, _ = band.indices(self.labels.size)
+            band = slice(start - start % 16, stop + -stop % 16)
+            rows = _integrands(*self._by_kernel(part, gap, band), self.label_weights[band])
+            if root_q > 0:
+                rows *= np.exp(-0.5 * ((part - self.centre) / root_q) ** 2)[:, None]
+            total = np.maximum(total, np.abs(rows.sum(axis=2)).max(axis=1))
+            panel = slice(band.start // 16, band.stop // 16)
+            here = _missed(rows.reshape(3, part.size, -1, 16)).max(axis=1)
+            missed[:, panel] = np.maximum(missed[:, panel], here)
+        return np.any(missed > _RTOL[:3, None] * total[:, None], axis=0)
 
     def evaluate(self, gap: float) -> np.ndarray:
         """ψ, ψ', ψ'' and the mean-square Bayes error at one gap."""
@@ -148,6 +102,43 @@ class OutputQuadrature:
         if q <= 1e-15 * self.power:
             values = self._rows(np.array([self.centre]), gap)[:, 0]
             return values[:4] / values[4]
+        averages = self._by_trapezoid(gap, q)
+        return self._by_panels(gap, q) if averages is None else averages
+
+    def predictive(self, omega: np.ndarray, gap: float) -> np.ndarray:
+        """Z on (ω, labels); gap 0 gives P_out."""
+        if gap == 0:
+            return self.density(omega, _ALL)
+        make = self._around if self._is_local(gap) else self._by_kernel
+        size = max(16, min(256, CHUNK // (200 * self.labels.size)))
+        return np.concatenate(
+            [make(omega[i : i + size], gap, _ALL, n_derivatives=0)[0] for i in range(0, omega.size, size)]
+        )
+
+    # ------------------------------------------------------------------ averages over ω
+
+    def _by_trapezoid(self, gap: float, q: float) -> np.ndarray | None:
+        """The averages by trapezoids with ever more steps, or None if they do not settle."""
+        root = math.sqrt(q)
+        finest = 2 * REACH * root / _STEPS[-1]
+        # Z varies on the scale √V at least, or on that of P_out if this is wider, but for the corners.
+        least = 0.06 * math.sqrt(gap) if self._corners.size else max(math.sqrt(gap), 0.5 * self.narrowest)
+        if finest > least:
+            return None
+        total, last = np.zeros(5), np.full(4, np.nan)
+        for n in _STEPS:
+            # Each rule has the nodes of the one before: only those between are new.
+            place = np.arange(n + 1) if n == _STEPS[0] else np.arange(1, n, 2)
+            xi = REACH * (2 * place / n - 1)
+            rows = self._all_rows(self.centre + root * xi, gap)
+            total = total + rows @ np.exp(-0.5 * xi**2)
+            values = total[:4] / total[4]
+            if np.all(np.abs(values - last) <= _AGREED * np.abs(values)):
+                return values
+            last = values
+        return None
+
+    def _by_panels(self, gap: float, q: float) -> np.ndarray:
         total = np.zeros(5)
         edges = self._omega_edges(gap)
         check = np.column_stack([edges[:-1], edges[1:]])
@@ -165,68 +156,53 @@ class OutputQuadrature:
             total += values[:, ~good].sum(axis=1)
         return total[:4] / total[4]
 
-    def _on_panels(self, edges: np.ndarray, gap: float, q: float) -> tuple[np.ndarray, np.ndarray]:
-        """Integrals over each panel of ω, of shape (5, panels), and what they miss of the first four."""
-        omega, weight = (x.reshape(-1) for x in panels(edges))
-        weight = weight * np.exp(-0.5 * (omega - self.centre) ** 2 / q) / math.sqrt(2 * math.pi * q)
-        rows = np.concatenate([self._rows(part, gap) for part in self._batches(omega, gap)], axis=1)
-        parts = (rows * weight).reshape(5, len(edges), -1)
-        # Coefficients fall like ρ^-n, and the rule misses those from n = 32 on: the last one squared,
-        # with something to spare.
-        series = np.abs(parts[:4] @ legendre_series().T)
-        largest = np.max(series, axis=2)
-        ratio = np.max(series[..., -2:], axis=2) / np.where(largest > 0, largest, 1.0)
-        return parts.sum(axis=2), largest * ratio**1.75
-
-    def _rows(self, omega: np.ndarray, gap: float) -> np.ndarray:
-        """The integrands of the four functions at each ω, and the mass Z dy, of shape (5, ω)."""
-        band = self._band(omega, gap)
-        make = self._around if self._is_local(gap) else self._by_kernel
-        return _sums(*make(omega, gap, band), self.labels[band], self.label_weights[band])
-
-    def _band(self, omega: np.ndarray, gap: float) -> slice:
-        """Labels that can be seen from some of the ω."""
-        outputs, is_seen = self._seen
-        reach = REACH * math.sqrt(gap)
-        first, last = np.searchsorted(outputs, [omega.min() - reach, omega.max() + reach])
-        found = np.nonzero(is_seen[max(first - 1, 0) : last + 1].any(axis=0))[0]
-        return slice(found[0], found[-1] + 1) if found.size else _ALL
-
-    def _batches(self, omega: np.ndarray, gap: float) -> Iterator[np.ndarray]:
-        size = max(16, CHUNK // (50 * self.labels.size)) if self._is_local(gap) else 4096
-        size = min(size, 64) if self.labels.size > 64 else size
-        for i in range(0, omega.size, size):
-            yield omega[i : i + size]
-
-    def predictive(self, omega: np.ndarray, gap: float) -> np.ndarray:
-        """Z on (ω, labels); gap 0 gives P_out."""
-        if gap == 0:
-            return self._density(omega)
-        make = self._around if self._is_local(gap) else self._by_kernel
-        size = max(16, min(256, CHUNK // (200 * self.labels.size)))
-        return np.concatenate(
-            [make(omega[i : i + size], gap, _ALL, n_derivatives=0)[0] for i in range(0, omega.size, size)]
-        )
-
-    def _is_local(self, gap: float) -> bool:
-        return math.sqrt(gap) < self.narrowest / 10
-
     def _omega_edges(self, gap: float) -> np.ndarray:
         """Panels in ω to begin with."""
         root_q, root_v = math.sqrt(max(self.power - gap, 0.0)), math.sqrt(gap)
         low, high = self.centre - REACH * root_q, self.centre + REACH * root_q
-        if not self._is_local(gap):
-            return subdivide(np.array([low, high]), min(max(3 * root_v, self.narrowest), 1.5 * root_q))
         steps = np.array([-13, -9, -6, -3.5, -1.5, 0, 1.5, 3.5, 6, 9, 13]) * root_v
-        near = [b + steps for b in self.breaks]
-        return np.unique(np.clip(np.concatenate([self.edges, *near]), low, high))
+        near = [b + steps for b in (self.breaks if self._is_local(gap) else self._corners)]
+        edges = subdivide(_clipped([self.smooth_edges], low, high), 1.5 * root_q)
+        # Close corners have their panels in common.
+        return _thinned(_clipped([edges, *near], low, high), 0.5 * root_v)
 
-    def _on_outputs(self, gap: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _on_panels(self, edges: np.ndarray, gap: float, q: float) -> tuple[np.ndarray, np.ndarray]:
+        """Integrals over each panel of ω, of shape (5, panels), and what they miss of the first four."""
+        omega, weight = (x.reshape(-1) for x in panels(edges))
+        weight = weight * np.exp(-0.5 * (omega - self.centre) ** 2 / q) / math.sqrt(2 * math.pi * q)
+        parts = (self._all_rows(omega, gap) * weight).reshape(5, len(edges), -1)
+        return parts.sum(axis=2), _missed(parts[:4])
+
+    def _all_rows(self, omega: np.ndarray, gap: float) -> np.ndarray:
+        return np.concatenate([self._rows(part, gap) for part in self._batches(omega, gap)], axis=1)
+
+    def _batches(self, omega: np.ndarray, gap: float) -> Iterator[np.ndarray]:
+        """Neighbouring ω, that see about the same outputs and labels."""
+        size = max(16, CHUNK // (50 * self.labels.size)) if self._is_local(gap) else 4096
+        size = min(size, 64)
+        for i in range(0, omega.size, size):
+            yield omega[i : i + size]
+
+    def _rows(self, omega: np.ndarray, gap: float) -> np.ndarray:
+        """The integrands of the four functions at each ω, and the mass Z dy, of shape (5, ω)."""
+        reach = REACH * math.sqrt(gap)
+        band = self.band(float(omega.min()) - reach, float(omega.max()) + reach)
+        make = self._around if self._is_local(gap) else self._by_kernel
+        return _sums(*make(omega, gap, band), self.labels[band], self.label_weights[band])
+
+    # ------------------------------------------------------------------ Z and its derivatives
+
+    def _is_local(self, gap: float) -> bool:
+        return math.sqrt(gap) < self.narrowest / 4
+
+    def _on_outputs(self, gap: float) -> tuple[np.ndarray, np.ndarray, BandedDensity]:
         """Nodes, weights and P_out for a kernel of variance V; kept, for many V have the same."""
-        edges = subdivide(self.edges, 4 * math.sqrt(gap))
-        if self._kept is None or self._kept[0] != edges.size:
-            outputs, w = panels(edges)
-            self._kept = edges.size, (outputs, w, self._density(outputs))
+        # Widths are powers of two of the narrowest panel, so that neighbouring gaps share them.
+        width = self.narrowest * 2.0 ** math.floor(math.log2(4 * math.sqrt(gap) / self.narrowest))
+        width = min(width, self._widest)
+        if self._kept is None or self._kept[0] != width:
+            outputs, w = panels(subdivide(self.edges, width))
+            self._kept = width, (outputs, w, BandedDensity(self, outputs))
         return self._kept[1]
 
     def _by_kernel(
@@ -236,14 +212,14 @@ class OutputQuadrature:
         outputs, w, density = self._on_outputs(gap)
         reach = REACH * math.sqrt(gap)
         near = slice(*np.searchsorted(outputs, [omega.min() - reach, omega.max() + reach]))
-        outputs, w, density = outputs[near], w[near], density[near, band]
+        outputs, w = outputs[near], w[near]
         u = (outputs - omega[:, None]) / math.sqrt(gap)
-        kernel = w * _without_traces(np.exp(-0.5 * u**2)) / math.sqrt(2 * math.pi * gap)
+        kernel = w * without_traces(np.exp(-0.5 * u**2)) / math.sqrt(2 * math.pi * gap)
         if n_derivatives == 0:
-            z = kernel @ density
+            z = density.product(kernel, near, band)
             return z, z, z
         shares = np.concatenate([kernel, kernel * (u / math.sqrt(gap)), kernel * ((u**2 - 1) / gap)])
-        z, first, second = (shares @ density).reshape(3, omega.size, -1)
+        z, first, second = density.product(shares, near, band).reshape(3, omega.size, -1)
         return z, first, second
 
     def _around(
@@ -260,47 +236,86 @@ class OutputQuadrature:
             own = nearest == i
             if i < 0:
                 # Panels of width w hold frequencies up to 16/w; so many nodes average them to 1e-14.
-                u, w = hermite_rule(9 + math.ceil(80 * root / self.narrowest))
+                u, w = hermite_rule(5 + math.ceil(120 * root / self.narrowest))
                 outputs = omega[own, None] + root * u
             else:
                 ends = self.breaks[i] + 2 * REACH * root * np.array([-1.0, 1.0])
                 inside = self.breaks[(self.breaks > ends[0]) & (self.breaks < ends[1])]
                 outputs, weight = panels(subdivide(np.sort(np.append(ends, inside)), 4 * root))
                 u = (outputs - omega[own, None]) / root
-                w = weight * _without_traces(np.exp(-0.5 * u**2)) / (math.sqrt(2 * math.pi) * root)
+                w = weight * without_traces(np.exp(-0.5 * u**2)) / (math.sqrt(2 * math.pi) * root)
             result[:, own] = self._average(outputs, gap, u, w, band, n_derivatives)
         return result[0], result[1], result[2]
 
     def _average(self, outputs, gap, u, w, band, n_derivatives) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Averages over u from P_out at outputs ω + u√V, which all ω share if ``outputs`` has one axis."""
         root, channel = math.sqrt(gap), self.channel
-        density = self._density(outputs, band)
+        density = self.density(outputs, band)
         z = w @ density
         if n_derivatives == 0:
             return z, z, z
         is_by_kernel = channel.has_jumps and self.breaks.size > 0
-        if is_by_kernel or (not channel.has_exact_score and root > 0.01 * self.narrowest):
+        if is_by_kernel or (not channel.has_exact_score and root > 0.001 * self.narrowest):
             return z, (w * u) @ density / root, (w * (u**2 - 1)) @ density / gap
         density = density * channel.score(self.labels[band], outputs[..., None], 0.02 * self.narrowest)
         return z, w @ density, (w * u) @ density / root
 
 
-def _without_traces(x: np.ndarray) -> np.ndarray:
-    """``x`` without what is too small to matter, for processors are slow at products of such numbers."""
-    x[x < 1e-150] = 0.0
-    return x
+def _clipped(edges: list[np.ndarray], low: float, high: float) -> np.ndarray:
+    """All the edges between two ends, and the ends."""
+    return np.unique(np.clip(np.concatenate([*edges, [low, high]]), low, high))
+
+
+def _thinned(edges: np.ndarray, apart: float) -> np.ndarray:
+    """The edges without those that follow another too closely, but with the ends."""
+    kept = [edges[0]]
+    for edge in edges[1:-1]:
+        if edge - kept[-1] >= apart:
+            kept.append(edge)
+    return np.array([*kept, edges[-1]])
+
+
+def _missed(parts: np.ndarray) -> np.ndarray:
+    """What Gauss's rule misses on each panel (axis before the last), from weighted values on its nodes."""
+    # Coefficients fall like ρ^-n, and the rule misses those from n = 32 on: the last one squared,
+    # with something to spare.
+    series = np.abs(parts @ legendre_series().T)
+    largest = np.max(series, axis=-1)
+    ratio = np.max(series[..., -2:], axis=-1) / np.where(largest > 0, largest, 1.0)
+    return largest * ratio**1.75
+
+
+def _logarithmic(z: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, ...]:
+    """ln Z and its two derivatives."""
+    safe = np.maximum(z, 1e-130)  # below, nothing is left to integrate
+    slope = first / safe
+    bend = second / safe
+    bend -= slope * slope
+    return np.log(safe), slope, bend
+
+
+def _integrands(
+    z: np.ndarray, first: np.ndarray, second: np.ndarray, label_weights: np.ndarray
+) -> np.ndarray:
+    """Z ln Z dy, ½Z(∂ ln Z)² dy and ½Z(∂² ln Z)² dy on (ω, labels)."""
+    log_z, slope, bend = _logarithmic(z, first, second)
+    return z * label_weights * np.stack([log_z, 0.5 * slope**2, 0.5 * bend**2])
 
 
 def _sums(
     z: np.ndarray, first: np.ndarray, second: np.ndarray, labels: np.ndarray, label_weights: np.ndarray
 ) -> np.ndarray:
     """∫dy of Z ln Z, ½Z(∂ ln Z)², ½Z(∂² ln Z)², Z(y - <y>)² and Z at each ω, from Z and its derivatives."""
-    is_seen = z > 1e-130  # below, ratios lose their digits and nothing is left to integrate
-    mass = np.where(is_seen, z, 0.0) * label_weights
-    safe = np.where(is_seen, z, 1.0)
-    slope = np.where(is_seen, first, 0.0) / safe
-    bend = np.where(is_seen, second, 0.0) / safe - slope**2
+    log_z, slope, bend = _logarithmic(z, first, second)
+    mass = z * label_weights
     row = mass.sum(axis=1)
     mean = (mass @ labels) / np.where(row > 0, row, 1.0)
-    values = (np.log(safe), 0.5 * slope**2, 0.5 * bend**2, (labels - mean[:, None]) ** 2)
-    return np.stack([*(np.einsum("ij,ij->i", mass, x) for x in values), row])
+    return np.stack(
+        [
+            np.einsum("ij,ij->i", mass, log_z),
+            0.5 * np.einsum("ij,ij,ij->i", mass, slope, slope),
+            0.5 * np.einsum("ij,ij,ij->i", mass, bend, bend),
+            np.einsum("ij,ij->i", mass, (labels - mean[:, None]) ** 2),
+            row,
+        ]
+    )

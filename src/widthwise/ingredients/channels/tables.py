@@ -1,10 +1,10 @@
 """Functions of the gap that are costly to evaluate, as piecewise Chebyshev series built where they are asked.
 
-Panels are [4ᵏ, 4ᵏ⁺¹] times a reference gap, in ln gap.  Once the functions hardly change from one panel
+Panels are [32ᵏ, 32ᵏ⁺¹] times a reference gap, in ln gap.  Once the functions change little from one panel
 to the next, one last panel in √gap reaches down to 0: likelihoods that are smooth in λ give functions
 smooth in the gap; kinks and jumps give functions smooth in its root, up to a known power of it.  If the
-reference is the power r, the largest gap there is, the uppermost panel is in √q, q = r - gap: labels that
-do not tell the sign of λ teach little before q is finite, and much soon after.
+reference is the power r, the largest gap there is, the uppermost panel is in √ln(r/gap), which is √(q/r) for
+small q = r - gap: labels that do not tell the sign of λ teach little before q is finite, much soon after.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import numpy as np
 
 __all__ = ["GapTable"]
 
-_ORDER, _TOP_ORDER = 16, 24
+_FACTOR = 32.0
+_ORDER, _TOP_ORDER, _LAST_ORDER = 24, 28, 16
 # Size of the last coefficients; what they miss is smaller by the rate of decay, 5 or more.  ψ enters
 # differences, so its error is absolute where it is small; the third function is a curvature, for Newton's
 # method and stability: more digits would only cost panels.
@@ -42,13 +43,12 @@ class GapTable:
         """``powers`` of 1/√gap with which the functions diverge at 0; the table is of what is left."""
         self._raw, self._reference, self._powers = evaluate, reference, np.array(powers)
         self._has_top = is_largest
-        self._size = np.zeros(4)
         self._panels: dict[int, list[Panel]] = {}
         self._last: tuple[float, np.ndarray] | None = None
 
     def __call__(self, gap: np.ndarray) -> np.ndarray:
         """Values of shape (functions, gaps)."""
-        level = np.floor(np.log(gap / self._reference) / math.log(4) - 1e-12).astype(int)
+        level = np.floor(np.log(gap / self._reference) / math.log(_FACTOR) - 1e-12).astype(int)
         result: np.ndarray | None = None
         # From above, so that the last panel is found before anything is built beneath it.
         for k in np.unique(level)[::-1]:
@@ -74,7 +74,9 @@ class GapTable:
             self._build(level)
             if self._last is not None and np.all(gap <= self._last[0]):
                 return self._on_level(level, gap)
-        x = np.sqrt(np.maximum(self._reference - gap, 0.0)) if self._is_top(level) else np.log(gap)
+        x = np.log(gap)
+        if self._is_top(level):
+            x = np.sqrt(np.maximum(math.log(self._reference) - x, 0.0))
         parts = self._panels[level]
         # Which part each gap falls in; ends of the level are open, for rounding may carry a gap past them.
         part = np.searchsorted([high for _, high, _ in parts[:-1]], x)
@@ -90,20 +92,22 @@ class GapTable:
             reference = self._reference
 
             def at(x: np.ndarray) -> np.ndarray:
-                return self._evaluate(reference - x * x)
+                return self._evaluate(reference * np.exp(-x * x))
 
-            self._panels[level] = _fit(at, 0.0, math.sqrt(0.75 * reference), _TOP_ORDER)
+            self._panels[level] = _fit(at, 0.0, math.sqrt(math.log(_FACTOR)), _TOP_ORDER)
             return
-        low = math.log(self._reference) + level * math.log(4)
-        self._panels[level] = _fit(lambda x: self._evaluate(np.exp(x)), low, low + math.log(4), _ORDER)
+        width = math.log(_FACTOR)
+        low = math.log(self._reference) + level * width
+        self._panels[level] = _fit(lambda x: self._evaluate(np.exp(x)), low, low + width, _ORDER)
         first, last = (self._panels[level][i][2] for i in (0, -1))
         below, above = _series(first, np.array([-1.0]))[:, 0], _series(last, np.array([1.0]))[:, 0]
-        self._size = np.maximum(self._size, np.abs(above))
-        if self._last is None and np.all(np.abs(above - below) < 0.15 * self._size):
+        # Functions of gap/noise such as 1/(noise + gap) change by so much where the last panel can begin.
+        size = np.maximum(np.abs(below), np.abs(above))
+        if self._last is None and np.all(np.abs(above - below) <= 0.9 * size):
             self._try_last(math.exp(low))
 
     def _try_last(self, top: float) -> None:
-        nodes, to_coefficients = _chebyshev(_ORDER)
+        nodes, to_coefficients = _chebyshev(_LAST_ORDER)
         coefficients = to_coefficients @ self._evaluate(top * (0.5 * (1 + nodes)) ** 2).T
         if _is_resolved(coefficients):
             self._last = top, coefficients
