@@ -16,7 +16,7 @@ from ..problem import Problem
 from .families.base import Family, Points
 from .families.classes import ClassFamily
 from .families.registry import specialised_families
-from .onsets import onset
+from .onsets import first_unit
 from .solution import LearningCurve, Solution
 from .solver import all_solutions, as_alpha, exact_reason
 from .transitions import births
@@ -206,7 +206,8 @@ def _births_of(family: Family) -> list[float]:
     """Values of α at which a family may leave the branch that it is born on."""
     problem = family.setting.problem
     if family.setting.classes is None:
-        return [onset(problem)]
+        largest = problem.readouts.largest
+        return [first_unit(problem, largest)] if np.isfinite(largest) else []
     number = family.moving if isinstance(family, ClassFamily) else 0
     return [birth.alpha for birth in births(problem) if birth.number == number]
 
