@@ -154,7 +154,7 @@ def _refined(family: Family, part: Points) -> Points:
 
 def _branches_of(family: Family, part: Points, table: Mapping[float, list[Solution]]) -> list[Branch]:
     """One branch for each run of points that no other family has."""
-    points = family.solutions(part)
+    points = [_at_knot(point, table) for point in family.solutions(part)]
     folds = part.slope == 0
     keep = _is_own(family, part)
     found = []
@@ -171,6 +171,12 @@ def _branches_of(family: Family, part: Points, table: Mapping[float, list[Soluti
             name = "specialised" if family.setting.classes is None else f"specialised {family.n_learnt}"
             found.append(Branch(family.setting.problem, name, run, turns))
     return found
+
+
+def _at_knot(point: Solution, table: Mapping[float, list[Solution]]) -> Solution:
+    """The point, with the α that was asked for where exp(ln α) differs from it by rounding."""
+    nearest = min(table, key=lambda alpha: abs(alpha - point.alpha))
+    return replace(point, alpha=nearest) if abs(nearest / point.alpha - 1) < 1e-14 else point
 
 
 def _is_own(family: Family, part: Points) -> np.ndarray:
