@@ -130,6 +130,7 @@ def test_spectrum_table_csv_and_figure(capsys, tmp_path):
     [
         (["--snr", "-1"], "--snr must be >= 0 (signal-to-noise ratio of the matrix channel); got -1"),
         (["--snr", "nan"], "--snr must be >= 0 and finite"),
+        (["--snr", "1e300"], "--snr must be at most 1e+30"),
         (["--snr", "loud"], "--snr takes a number"),
         (["--gamma", "0"], "--gamma must be > 0"),
         (["--readouts", "gausian"], "did you mean 'gaussian'"),

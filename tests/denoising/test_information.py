@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import fixed_quad
 
 import oracles
-from denoising.laws import ASYMMETRIC, CONTINUOUS, DISCRETE
+from denoising.laws import ASYMMETRIC, CONTINUOUS, DISCRETE, touching_snr
 from widthwise.denoising import MatrixDenoiser
 
 EVERY = DISCRETE | CONTINUOUS
@@ -57,8 +57,23 @@ def test_small_snr(law):
     denoiser = MatrixDenoiser(law, 0.3)
     assert denoiser.information(0.0) == 0.0
     snr = np.array([1e-12, 1e-6, 1e-4])
-    # ι = η/4 + O(η²), to the absolute accuracy of a sum of terms of order 1.
-    np.testing.assert_allclose(denoiser.information(snr), snr / 4, atol=1e-12 + snr[-1] ** 2)
+    # ι = η/4 - η²/8 + O(η³).
+    np.testing.assert_allclose(denoiser.information(snr), snr / 4 * (1 - snr / 2), rtol=1e-7)
+    tiny = np.array([1e-300, 1e-100, 1e-15])
+    np.testing.assert_allclose(denoiser.information(tiny), tiny / 4, rtol=1e-14)
+
+
+@pytest.mark.parametrize("offset", [-1e-2, -1e-4, -1e-7])
+def test_just_before_a_band_splits(offset):
+    denoiser = MatrixDenoiser(ASYMMETRIC, 0.3)
+    log_snr = np.log(touching_snr(denoiser, 1.0, 40.0)) + np.array([1.5 * offset, 0.5 * offset])
+    gained = np.diff(denoiser.information(np.exp(log_snr)))[0]
+
+    def power(u):
+        return 0.25 * np.exp(u) * denoiser.mmse(np.exp(u))
+
+    total = fixed_quad(power, *log_snr, n=12)[0]
+    assert gained == pytest.approx(total, abs=3e-15)
 
 
 def test_wide_networks_are_gaussian():

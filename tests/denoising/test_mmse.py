@@ -308,6 +308,48 @@ def test_extremes_are_finite_and_no_panel_chases_rounding(law, gamma, monkeypatc
     assert np.all(snr[-3:] * mmse[-3:] < 1 + 1e-9)
 
 
+def any_law(rng):
+    """One to 64 atoms over decades, some rare, some nearly equal, some 0; or a continuous law."""
+    kind = rng.integers(6)
+    if kind < 2:
+        return ("uniform", "gaussian")[kind]
+    n = int(rng.integers(1, 65 if kind == 2 else 7))
+    v = rng.normal(size=n) * 10 ** rng.uniform(-2, 2, n)
+    p = rng.dirichlet(np.ones(n)) + 1e-12
+    if n > 2:
+        v[1], v[2] = v[0] * (1 + 10 ** rng.uniform(-14, -2)), 0.0
+        p[0] = 1e-12
+    return Discrete(v, p / p.sum(), normalise=True)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_whole_space(seed):
+    rng = np.random.default_rng([14, seed])
+    law, gamma = law_of(any_law(rng)), 10 ** rng.uniform(-3, 3)
+    denoiser = MatrixDenoiser(law, gamma)
+    snr = np.concatenate([[1e-300, 1e-160, 1e-40], np.geomspace(1e-17, 1e33, 51), [1e45, 1e160, 1e300]])
+    mmse, recovered, slope = denoiser.evaluate(snr)
+    assert np.all((mmse > 0) & (mmse <= 1) & (recovered > 0) & (recovered <= 1) & (slope <= 0))
+    assert np.all(mmse[snr > 1e-15] < 1) and np.all(recovered[snr < 1e13] < 1)
+    log_odds = np.log(recovered) - np.log(mmse)
+    assert np.all(np.diff(log_odds) > 0)
+    np.testing.assert_allclose(np.log(denoiser.snr_of(mmse, recovered)), np.log(snr), atol=1e-11)
+    # As many eigenvalues as there are units with a readout: η mmse → 1 - (1 - γ)₊².
+    share = gamma * (
+        1 - dict(zip(law.values, law.probabilities, strict=True)).get(0.0, 0.0)
+        if isinstance(law, Discrete)
+        else 1.0
+    )
+    if abs(share - 1) > 0.05:
+        limit = share * (2 - share) if share < 1 else 1.0
+        assert mmse[-1] * 1e300 == pytest.approx(limit, rel=1e-9)
+    # 4 dι/dη = mmse, which decreases: every secant lies between the values at its ends.
+    information = denoiser.information(snr)
+    secant = 4 * np.diff(information) / np.diff(snr)
+    blur = 1 + 1e-13 * information[1:] / np.diff(information)
+    assert np.all(secant < mmse[:-1] * blur) and np.all(secant > mmse[1:] / blur)
+
+
 def test_rare_atoms():
     # The band of the rare atom is a thousandth as wide as the spectrum and still counts.
     denoiser = MatrixDenoiser(RARE, 0.3)

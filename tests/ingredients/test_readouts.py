@@ -248,3 +248,13 @@ def test_messages(make, words):
     with pytest.raises(ValueError) as caught:
         make()
     assert words in str(caught.value)
+
+
+def test_laws_made_again_agree_to_the_last_digit():
+    # Probabilities that sum to 1 but for rounding must be kept as they are.
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        n = int(rng.integers(2, 65))
+        law = Discrete(rng.normal(size=n), rng.dirichlet(np.ones(n)), normalise=True)
+        assert Discrete(law.values, law.probabilities) == law
+        assert resolve(law.spec) == law

@@ -52,10 +52,15 @@ def spectrum(
 
     Example: widthwise spectrum --readouts gaussian --snr 0.1:10:20 --csv
     """
-    from ..denoising import MatrixDenoiser
+    from ..denoising import LARGEST_SPECTRAL_SNR, MatrixDenoiser
 
     check_format(json, csv)
     values = read_numbers("--snr", snr, "signal-to-noise ratio of the matrix channel", is_zero_allowed=True)
+    if values.max() > LARGEST_SPECTRAL_SNR:
+        raise BadInput(
+            f"--snr must be at most {LARGEST_SPECTRAL_SNR:g} (beyond, the bands of the noise are lost in the "
+            f"rounding of those of the signal); got {values.max():g}"
+        )
     width = read_positive("--gamma", gamma, "hidden units per input, k/d")
     law = read_readouts(readouts, normalise=normalise)
     if plot is not None:

@@ -1,5 +1,5 @@
 """Matrix denoising of S = Wᵀ D_v W/√k: spectrum, minimum error, information, optimal shrinkage."""
 
-from .denoiser import MatrixDenoiser
+from .denoiser import LARGEST_SPECTRAL_SNR, MatrixDenoiser
 
-__all__ = ["MatrixDenoiser"]
+__all__ = ["LARGEST_SPECTRAL_SNR", "MatrixDenoiser"]

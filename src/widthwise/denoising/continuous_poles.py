@@ -14,6 +14,8 @@ __all__ = ["ContinuousPoles"]
 # |v| below and beyond which a continuous law counts as sparse (v² P_v(v) < 0.06 for N(0, 1)).
 _CORE, _TAIL = 0.4, 3.0
 _N_BISECTIONS = 45
+# Pieces beyond a soft edge end at powers of its width, in units of the way to the next end, if that is small.
+_GRADES = (1.0, 0.03), (0.75, 1e-8), (0.5, 1e-4), (0.25, 1e-8)
 
 
 class ContinuousPoles(Poles):
@@ -31,12 +33,14 @@ class ContinuousPoles(Poles):
         return v1, v2
 
     def all_sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, ...]:
-        # e(ζ) = E v²/(ζ - v/s) = s h(sζ): its parts and those of its slope are the sums.
+        # e(ζ) = E v²/(ζ - v/s) = s h(sζ): its parts and those of its slope are the sums. Near 0 it is -γζ,
+        # which belongs to the first two of them only, and a remainder.
         b = np.sqrt(t)
-        h0, h1 = self.readouts.weighted_resolvent(self.scale * (a + 1j * b))
+        (h0, h1), inner = self.readouts.split_resolvent(self.scale * (a + 1j * b))
         e0, e1 = self.scale * h0, self.gamma * h1
+        linear = self.gamma * inner
         weight1 = -e0.imag / b
-        return e0.real, weight1, (e1.real + weight1) / (2 * t), e1.imag / (2 * b)
+        return e0.real - linear * a, weight1 + linear, (e1.real + weight1) / (2 * t), e1.imag / (2 * b)
 
     def first_guess(self, a: np.ndarray, c0: np.ndarray) -> np.ndarray:
         # Inside the support V grows as π c(a)/b when b -> 0: start where that term alone is 1.
@@ -52,7 +56,7 @@ class ContinuousPoles(Poles):
         z2 = self.gamma * p.radius2
         return np.where(z2 < self.readouts.cutoff**2, (1 + z2) ** 2, 1.0) * super().blur(p)
 
-    def potential(self, zeta: np.ndarray) -> np.ndarray:
+    def potential(self, zeta: np.ndarray, is_noisy: np.ndarray) -> np.ndarray:
         return self.gamma * self.readouts.log_potential(self.scale * zeta).real
 
     def bands(self, c0: np.ndarray) -> Bands:
@@ -77,13 +81,27 @@ class ContinuousPoles(Poles):
         # Beside a small circle the curve varies on the scale of its radius: pieces of their own.
         near = np.minimum(2 * inner, outer)
         far = np.where(32 * inner < outer, 16 * inner, near)
-        ends = [-a, -outer, -far, -near, -inner, inner, near, far, outer, a]
+        positive = [*self._graded(c0, inner, near), far, *self._graded(c0, outer, a)]
+        ends = [-x for x in positive[::-1]] + positive
         owner = np.tile(every, len(ends) - 1)
         lows, highs = np.concatenate(ends[:-1]), np.concatenate(ends[1:])
         is_real = highs > lows  # absent soft edges leave empty pieces
         owner, lows, highs = owner[is_real], lows[is_real], highs[is_real]
         order = np.lexsort((lows, owner))
         return Bands(owner[order], lows[order], highs[order], every[:0], c0[:0])
+
+    def _graded(self, c0: np.ndarray, edge: np.ndarray, end: np.ndarray) -> list[np.ndarray]:
+        """Radii from a soft edge to ``end``: the curve bends over a distance t/2a, t its height there."""
+        radii = [edge]
+        is_real = (edge > 0) & (edge < end)
+        if is_real.any():
+            a, gap = edge[is_real], (end - edge)[is_real]
+            share = 0.5 * self.solve(a, c0[is_real]) / a / gap
+            for power, least in _GRADES:
+                cut = radii[-1].copy()
+                cut[is_real] = np.where(share < least, a + share**power * gap, cut[is_real])
+                radii.append(cut)
+        return [*radii, end]
 
     def _soft_edges(self, c0: np.ndarray, end: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Radii where the curve leaves the circle of the noise pole for a low plain of readouts.
@@ -95,14 +113,14 @@ class ContinuousPoles(Poles):
         """
         core = np.full(c0.size, _CORE / self.scale)
         tail = np.minimum(min(_TAIL, self.readouts.largest) / self.scale, end)
-        low, high = np.concatenate([0 * core, tail]), np.concatenate([core, end])
+        low, high = np.concatenate([np.minimum(np.sqrt(c0), core), tail]), np.concatenate([core, end])
         inner, outer = np.split(self._circle(np.tile(c0, 2), low, high), 2)
         return np.where(inner < core, inner, 0.0), np.where(outer > tail, outer, end)
 
     def _circle(self, c0: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
-        """Root of c0/a² - γ Re h'(sa) = 1 between the given radii (or an end), by bisection."""
+        """Root of c0/a² - γ Re h'(sa) = 1 between the given radii (or an end), by bisection in ln a."""
         for _ in range(_N_BISECTIONS):
-            a = 0.5 * (low + high)
+            a = np.sqrt(low * high)
             slope = self.readouts.weighted_resolvent(self.scale * a + 0j)[1].real
             is_below = c0 / a**2 - self.gamma * slope > 1
             low, high = np.where(is_below, a, low), np.where(is_below, high, a)

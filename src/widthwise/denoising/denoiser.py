@@ -18,9 +18,12 @@ from .inversion import band_ends, points_at
 from .mmse import mmse_and_slope, mmse_by_both_formulas
 from .spectrum import make_poles
 
-__all__ = ["MatrixDenoiser"]
+__all__ = ["LARGEST_SPECTRAL_SNR", "MatrixDenoiser"]
 
-_N_STEPS = 80
+_N_STEPS = 80  # halvings of the widest bracket down to rounding; Newton needs about five
+_LEAST_SPECTRAL_SNR = 1e-100  # below, Y is its noise to fifty digits
+LARGEST_SPECTRAL_SNR = 1e30
+_LOG_SNR = -745.0, 709.7  # of positive floating-point numbers
 
 
 class MatrixDenoiser(Plotted):
@@ -100,24 +103,29 @@ class MatrixDenoiser(Plotted):
         mmse, recovered = mmse.ravel(), recovered.ravel()
         result = np.zeros_like(mmse)
         index = np.nonzero(recovered > 0)[0]
-        goal = np.log(recovered[index] / mmse[index])
-        x = goal.copy()  # exact for a Gaussian matrix: odds = snr
+        goal = np.log(recovered[index]) - np.log(mmse[index])
+        low, high = np.full(goal.size, _LOG_SNR[0]), np.full(goal.size, _LOG_SNR[1])
+        x = np.clip(goal, low, high)  # exact for a Gaussian matrix: odds = snr
         for _ in range(_N_STEPS):
-            value, rest, slope = mmse_and_slope(self._poles, np.exp(x))
-            error = np.log(rest / value) - goal
-            # d ln(odds) / d ln(snr) = -slope snr / (mmse (1 - mmse))
-            step = -error * value * rest / (-slope * np.exp(x))
-            x = x + np.clip(step, -6.0, 6.0)
-            active = np.abs(step) > 1e-9
+            snr = np.exp(x)
+            value, rest, slope = mmse_and_slope(self._poles, snr)
+            error = np.log(rest) - np.log(value) - goal
+            low, high = np.where(error <= 0, x, low), np.where(error >= 0, x, high)
+            # d ln(odds) / d ln(snr) = -slope snr / (mmse (1 - mmse)), 1 where mmse ∝ 1/snr
+            rate = np.where(snr > self._poles.most_snr, 1.0, -slope * (snr / rest) / value)
+            new = x - error / rate
+            new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
+            active = np.abs(new - x) > 1e-9
+            x = new
             result[index] = np.exp(x)
             if not active.any():
-                return result.reshape(shape) if shape else float(result[0])
-            index, x, goal = index[active], x[active], goal[active]
-        raise RuntimeError("the mmse could not be inverted")  # unreachable: the map is monotone
+                break
+            index, x, goal, low, high = (each[active] for each in (index, x, goal, low, high))
+        return result.reshape(shape) if shape else float(result[0])
 
     def support(self, snr: float) -> list[tuple[float, float]]:
         """Bands of the spectrum of Y, from left to right ((-inf, inf) for Gaussian readouts)."""
-        snr = float(_as_snr(snr))
+        snr, _ = _spectral_snr(snr)
         if snr == 0:
             return [(-2.0, 2.0)]
         if math.isinf(self.readouts.largest):
@@ -128,7 +136,7 @@ class MatrixDenoiser(Plotted):
     def density(self, x: ArrayLike, snr: float) -> Any:
         """Spectral density of Y at the eigenvalues ``x`` (0 outside the support)."""
         x = np.asarray(x, dtype=float)
-        snr = float(_as_snr(snr))
+        snr, _ = _spectral_snr(snr)
         if snr == 0:
             result = np.sqrt(np.maximum(4 - x**2, 0)) / (2 * math.pi)
         else:
@@ -143,11 +151,12 @@ class MatrixDenoiser(Plotted):
         have a stray eigenvalue).
         """
         y = np.asarray(eigenvalues, dtype=float)
-        snr = float(_as_snr(snr))
+        snr, scale = _spectral_snr(snr)
         if snr == 0:
             result = np.full(y.shape, self._poles.centre)
         else:
-            result = (self._poles.centre + points_at(self._poles, y.ravel(), snr).estimate).reshape(y.shape)
+            estimate = scale * points_at(self._poles, y.ravel(), snr).estimate
+            result = (self._poles.centre + estimate).reshape(y.shape)
         return result if y.shape else float(result)
 
     def _shaped(self, snr: ArrayLike, function: Any, *, at_zero: float) -> Any:
@@ -167,3 +176,15 @@ def _as_snr(snr: ArrayLike) -> np.ndarray:
             f"snr must be >= 0 and finite, got {snr.ravel()[~((snr >= 0) & np.isfinite(snr)).ravel()][0]:g}"
         )
     return snr
+
+
+def _spectral_snr(snr: ArrayLike) -> tuple[float, float]:
+    """snr at which spectra are computed, and what estimates (∝ √snr where it is tiny) are to be scaled by."""
+    snr = float(_as_snr(snr))
+    if snr > LARGEST_SPECTRAL_SNR:
+        raise ValueError(
+            f"snr must be at most {LARGEST_SPECTRAL_SNR:g} for spectra (beyond, bands of the noise are "
+            f"lost in the rounding of those of the signal), got {snr:g}; mmse and information take any"
+        )
+    used = max(snr, _LEAST_SPECTRAL_SNR) if snr > 0 else 0.0
+    return used, math.sqrt(snr / used) if used > 0 else 0.0

@@ -9,6 +9,8 @@ from .spectral_curve import N_NEWTON, Bands, Poles
 
 __all__ = ["DiscretePoles"]
 
+_SMALL, _N_SERIES = 0.05, 13  # ln(1 - u) + u by its series: 0.05^13 = 1e-17
+
 
 class DiscretePoles(Poles):
     def __init__(self, readouts: Discrete, gamma: float) -> None:
@@ -19,6 +21,8 @@ class DiscretePoles(Poles):
         self.v, self.p = v[keep], p[keep]
         self.where = self.v / self.scale
         self.weight = self.p * self.v**2
+        # Small readouts are told from none when the noise is as small as they are.
+        self.most_snr = min(1e30 * max(1.0, float(np.min(np.abs(self.where))) ** -2), 1e70)
         self.outermost = min(float(self.where.min()), 0.0), max(float(self.where.max()), 0.0)
 
     def sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -47,13 +51,24 @@ class DiscretePoles(Poles):
             totals[3] += term * d
         return tuple(totals)
 
-    def potential(self, zeta: np.ndarray) -> np.ndarray:
+    def potential(self, zeta: np.ndarray, is_noisy: np.ndarray) -> np.ndarray:
         inverse = 1 / zeta
         real, imaginary = inverse.real, inverse.imag
         total = np.zeros(zeta.shape)
         for ai, pi in zip(self.where, self.p, strict=True):
-            total += pi * np.log((1 - ai * real) ** 2 + (ai * imaginary) ** 2)
-        return 0.5 * self.gamma * total
+            x, y = ai * real, ai * imaginary
+            size = x * x + y * y
+            # A rare readout has a band so narrow that rounding may put a point of it on the pole.
+            term = 0.5 * np.log(np.maximum((1 - x) ** 2 + y * y, 1e-300)) + np.where(is_noisy, x, 0.0)
+            is_small = is_noisy & (size < _SMALL**2)
+            if is_small.any():
+                u = (x + 1j * y)[is_small]
+                series = np.zeros_like(u)
+                for k in range(_N_SERIES, 1, -1):
+                    series = (series + 1 / k) * u
+                term[is_small] = -(series * u).real
+            total += pi * term
+        return self.gamma * total
 
     def bands(self, c0: np.ndarray) -> Bands:
         n = c0.size

@@ -1,14 +1,14 @@
 r"""Minimum mean-square error of matrix denoising, and its slope in the signal-to-noise ratio η.
 
-Two formulas hold at every η; each is used where it does not cancel:
+Two formulas hold at every η; both are averages of positive numbers over the spectrum,
 
 .. math::
-    \mathrm{mmse} = \tfrac1\eta\Big(1 - \tfrac{4\pi^2}{3}\int\rho^3 dy\Big)
-    \quad\text{(large η)},\qquad
-    1 - \mathrm{mmse} = \int \rho\,(\xi - s\bar v)^2 dy \quad\text{(small η)},
+    \eta\,\mathrm{mmse} = \int \rho \sum_i{}' \frac{c_i}{|\zeta - a_i|^2}\, dy, \qquad
+    1 - \mathrm{mmse} = \int \rho\,(\xi - s\bar v)^2 dy,
 
-ρ the spectral density of Y and ξ(y) the optimal shrinkage.  Slopes come from the implicit
-function theorem at fixed y: how the resolvent moves with η is known in closed form.
+ρ the spectral density of Y and ξ(y) the optimal shrinkage.  (The first is 1 - (4π²/3)∫ρ³, since
+∫ρh² = (π²/3)∫ρ³ for h = Re g, and |g|² = c₀/|ζ|² is 1 minus the sum on the curve.)  Slopes come from the
+implicit function theorem at fixed y/√η, where bands of the signal hardly move and others keep their scale.
 """
 
 from __future__ import annotations
@@ -20,66 +20,89 @@ import numpy as np
 from .quadrature import integrate
 from .spectral_curve import CurvePoints, Poles
 
-__all__ = ["mmse_and_slope", "mmse_by_both_formulas"]
+__all__ = ["limit", "mmse_and_slope", "mmse_by_both_formulas"]
 
-# At η = 0.2 either formula loses less than one digit: 1 - mmse is 0.17 there.
+# At η = 0.2 the smaller of mmse and 1 - mmse is 0.17: beyond, 1 minus the other is as good.
 _SMALL_SNR = 0.2
+_WIDE = 0.4  # γ from which a formula for the slope may cancel to the order of 1 - (1 - γ)²
 
 
 def mmse_and_slope(poles: Poles, snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """mmse, 1 - mmse (both without cancellation) and d mmse/dη at positive snr (one-dimensional)."""
+    """mmse, 1 - mmse and d mmse/dη at positive snr (one-dimensional), each to relative accuracy.
+
+    The slope underflows to -0 beyond snr = 1e160.
+    """
     mmse, rest, slope = np.empty_like(snr), np.empty_like(snr), np.empty_like(snr)
-    is_small = snr < _SMALL_SNR
+    is_tiny, is_huge = snr < poles.least_snr, snr > poles.most_snr
+    is_small = ~is_tiny & (snr < _SMALL_SNR)
+    is_large = ~is_huge & ~is_tiny & ~is_small
+    if is_tiny.any():
+        # 1 - mmse = η - (1 - (E v³)²/γ) η² + O((η E v⁴/γ)² η).
+        bend = (1 - poles.readouts.third_moment**2 / poles.gamma) * snr[is_tiny]
+        rest[is_tiny] = snr[is_tiny] * (1 - bend)
+        slope[is_tiny] = -1 + 2 * bend
     if is_small.any():
         c0 = 1 / snr[is_small]
-        # The slope's integrand cancels as 1/η; below 1e-5 its first two terms are better and
-        # the quadrature need not resolve it (a relative accuracy of 1 asks for nothing).
-        is_tiny = is_small & (snr < 1e-5 * min(1.0, poles.gamma))
-        noise = np.stack([0 * c0, np.where(is_tiny[is_small], 1.0, 1e-15 * c0)])
-        value, derivative = integrate(poles, c0, _recovered_integrands, noise)
-        rest[is_small], mmse[is_small] = value, 1 - value
-        slope[is_small] = c0 * derivative
-        skewness = poles.readouts.third_moment**2 / poles.gamma
-        slope[is_tiny] = -1 + 2 * (1 - skewness) * snr[is_tiny]
-    is_large = ~is_small
+        value, moved = integrate(poles, c0, _recovered_integrands)
+        rest[is_small], slope[is_small] = value, c0 * moved
     if is_large.any():
         c0 = 1 / snr[is_large]
-        value, derivative = integrate(poles, c0, _cubed_density_integrands)
-        mmse[is_large] = c0 * (1 - c0 * value)
-        rest[is_large] = 1 - mmse[is_large]
-        slope[is_large] = -(c0**2) * (1 - c0 * value - c0 * derivative)
+        value, moved = _left(poles, c0)
+        mmse[is_large], slope[is_large] = c0 * value, -(c0**2) * (value + moved)
+    if is_huge.any():
+        mmse[is_huge] = limit(poles) / snr[is_huge]
+        slope[is_huge] = -mmse[is_huge] / snr[is_huge]
+    is_less = is_tiny | is_small
+    mmse[is_less], rest[~is_less] = 1 - rest[is_less], 1 - mmse[~is_less]
     return mmse, rest, slope
 
 
 def mmse_by_both_formulas(poles: Poles, snr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The mmse by the large-η and by the small-η formula: their difference is an error estimate."""
     c0 = 1 / snr
-    cubed = integrate(poles, c0, _cubed_density_integrands)[0]
-    recovered = integrate(poles, c0, _recovered_integrands, np.stack([0 * c0, 1e-15 * c0]))[0]
-    return c0 * (1 - c0 * cubed), 1 - recovered
+    left = _left(poles, c0)[0]
+    recovered = integrate(poles, c0, _recovered_integrands)[0]
+    return c0 * left, 1 - recovered
 
 
-def _cubed_density_integrands(p: CurvePoints) -> np.ndarray:
-    """(4/3π) b³ |ζ|⁻⁶ dx/da, whose integral I is (4π²/3) η ∫ρ³, and d(c0 I)/dc0."""
-    r2 = p.radius2
-    ratio = p.b / r2  # -Im 1/ζ
-    scale = 4 / (3 * math.pi) * ratio**2
-    jacobian = p.jacobian
-    value = scale * ratio * jacobian
-    # ∫ρ³dy = ∫(-Im g)³/π³ dy with g = √c0/ζ; only Im ∂g/∂c0 at fixed y is needed.
-    inverse = (p.a - 1j * p.b) / r2
-    moved = 3 * scale * ((p.flow * inverse**2).imag * p.c0 + 0.5 * ratio * jacobian)
-    return np.stack([value, moved])
+def limit(poles: Poles) -> float:
+    """η mmse as η → ∞, from the largest snr that is integrated; kept."""
+    if poles.limit is None:
+        c0 = np.array([1 / poles.most_snr])
+        poles.limit = float(_left(poles, c0)[0, 0])
+    return poles.limit
+
+
+def _left(poles: Poles, c0: np.ndarray) -> np.ndarray:
+    """η mmse and c0 times its slope in c0 = 1/η."""
+    if poles.gamma > _WIDE:
+        return integrate(poles, c0, _left_integrands_wide, is_bare=True)
+    return integrate(poles, c0, _left_integrands)
+
+
+def _left_integrands(p: CurvePoints) -> np.ndarray:
+    """The integrand of η mmse, and c0 times its slope in c0 = 1/η at fixed y/√η."""
+    a_moves, b_moves, density_moves = p.flow
+    weight_moves = -2 * (p.r1 * a_moves + p.r0 * p.b * b_moves)
+    moved = density_moves * p.weight1 + p.b / p.radius2 * weight_moves
+    return np.stack([p.mass * p.weight1, moved / math.pi])
+
+
+def _left_integrands_wide(p: CurvePoints) -> np.ndarray:
+    """The same with the slope of 1 - (4π²/3)∫ρ³, which is small next to the ends of bands.
+
+    For wide networks only: η mmse is of order γ for narrow ones, and this one a difference of order 1.
+    """
+    density = p.b / p.radius2
+    moved = 3 * p.flow[2] + density * p.jacobian
+    return np.stack([p.mass * p.weight1, -4 / (3 * math.pi) * p.c0 * density**2 * moved])
 
 
 def _recovered_integrands(p: CurvePoints) -> np.ndarray:
-    """ρ (ξ - s v̄)² dy/da and c0 times its slope in c0 = 1/η."""
-    r2, jacobian, estimate = p.radius2, p.jacobian, p.estimate
-    ratio = p.b / (math.pi * r2)
-    value = ratio * estimate**2 * jacobian
-    inverse = (p.a - 1j * p.b) / r2
-    # √η (dx/da) ∂g/∂c0, and ξ - s v̄ = √c0 (y - 2 Re g) about the mean.
-    resolvent = 0.5 * jacobian * inverse / p.c0 - p.flow * inverse**2
-    density_moves = -resolvent.imag / math.pi * estimate**2
-    estimate_moves = 2 * ratio * estimate * (0.5 * estimate * jacobian / p.c0 - 2 * p.c0 * resolvent.real)
-    return np.stack([value, p.c0 * (density_moves + estimate_moves)])
+    """The integrand of 1 - mmse, and c0 times its slope in c0 = 1/η at fixed y/√η."""
+    estimate = p.estimate
+    a_moves, b_moves, density_moves = p.flow
+    by_a = 2 * (p.t * p.r0 - p.a * p.r1)
+    by_b = -2 * p.b * (p.r1 + p.a * p.r0)
+    moved = density_moves * estimate + 2 * p.b / p.radius2 * (by_a * a_moves + by_b * b_moves)
+    return np.stack([p.mass * estimate**2, moved * estimate / math.pi])

@@ -74,17 +74,17 @@ def integrate(
     poles: Poles,
     c0: np.ndarray,
     integrand: Callable[[CurvePoints], np.ndarray],
-    noise: np.ndarray | float = 0.0,
+    *,
+    is_bare: bool = False,
 ) -> np.ndarray:
     """∫ integrand da over the bands of each spectrum: one row for each output, one column for each c0.
 
-    ``integrand`` maps curve points (panels × 16) to an array (outputs × panels × 16). The
-    tolerance is relative to the largest of the outputs: give them in the same units. Where
-    an integrand cancels, ``noise`` (for each output and c0) is the relative accuracy left.
+    ``integrand`` maps curve points (panels × 16) to an array (outputs × panels × 16). The tolerance is
+    relative to the largest of the outputs: give them in the same units. A slope among them, infinite at the
+    ends of bands, shows singularities close by that values alone would hide: without one it ``is_bare``.
     """
     panels = Panels(poles, c0)
     band, start, end = panels.band, panels.start, panels.end
-    rtol = np.atleast_2d(np.maximum(poles.rtol, noise))
     total = np.zeros((0, c0.size))
     scale = np.zeros(c0.size)
     guess: np.ndarray | None = None
@@ -103,7 +103,8 @@ def integrate(
         scale = np.maximum(scale, seen)
         # Rounding blurs the values: no halving makes that smaller.
         floor = _EPSILON * (np.abs(values) * poles.blur(points)).max(axis=-1)
-        is_fine = _is_resolved(values, (scale * rtol)[:, owner] + floor, poles.hidden * scale[owner] + floor)
+        hidden = poles.hidden * (1e-3 if is_bare else 1.0)
+        is_fine = _is_resolved(values, (poles.rtol * scale)[owner] + floor, hidden * scale[owner] + floor)
         if depth == _MAX_DEPTH - 1 or band.size > _MAX_PANELS * c0.size:
             is_fine[:] = True
         for row, piece in zip(total, part, strict=True):

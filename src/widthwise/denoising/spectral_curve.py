@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -30,10 +31,10 @@ N_NEWTON = 60  # monotone and quadratic: five steps are typical, the rest is for
 
 @dataclass
 class CurvePoints:
-    r"""Points ζ = a + i√t and the sums over the poles (noise included) that integrands need.
+    r"""Points ζ = a + i√t and the sums over the poles of the readouts that integrands need.
 
-    ``power1`` Σ' c(a - a_i)w (readouts only), ``weight1`` Σ' c w (readouts only),
-    ``s0`` Σ c w², ``s1`` Σ c(a - a_i)w², where w = 1/((a - a_i)² + t).
+    ``power1`` Σ' c(a - a_i)w, ``weight1`` Σ' c w, ``r0`` Σ' c w², ``r1`` Σ' c(a - a_i)w², with
+    w = 1/((a - a_i)² + t).
     """
 
     a: np.ndarray
@@ -41,22 +42,42 @@ class CurvePoints:
     c0: np.ndarray
     power1: np.ndarray
     weight1: np.ndarray
-    s0: np.ndarray
-    s1: np.ndarray
+    r0: np.ndarray
+    r1: np.ndarray
 
-    @property
+    @cached_property
     def b(self) -> np.ndarray:
         return np.sqrt(self.t)
 
-    @property
+    @cached_property
     def radius2(self) -> np.ndarray:
         """|ζ|²."""
         return self.a**2 + self.t
 
-    @property
+    @cached_property
+    def noise2(self) -> np.ndarray:
+        """c0/|ζ|⁴, what the noise adds to Σ c w²."""
+        return self.c0 / self.radius2 / self.radius2
+
+    @cached_property
+    def s0(self) -> np.ndarray:
+        """Σ c w², the noise included."""
+        return self.r0 + self.noise2
+
+    @cached_property
+    def s1(self) -> np.ndarray:
+        """Σ c(a - a_i)w², the noise included."""
+        return self.r1 + self.a * self.noise2
+
+    @cached_property
     def jacobian(self) -> np.ndarray:
         """d(y/√η)/da along the curve."""
         return 2 * (self.t * self.s0 + self.s1**2 / self.s0)
+
+    @cached_property
+    def mass(self) -> np.ndarray:
+        """ρ dy/da."""
+        return self.b * self.jacobian / (math.pi * self.radius2)
 
     @property
     def shift(self) -> np.ndarray:
@@ -68,12 +89,19 @@ class CurvePoints:
         """ξ - s v̄: what the optimal estimator makes of the eigenvalue y, about its mean."""
         return self.power1 + self.a * self.weight1
 
-    @property
-    def flow(self) -> np.ndarray:
-        """(dx/da) ∂ζ/∂c0 at fixed y (about its mean): how the curve moves with the noise."""
-        return (self.shift / (2 * self.c0) - 1 / (self.a + 1j * self.b)) * (
-            1 - 1j * self.s1 / (self.b * self.s0)
-        )
+    @cached_property
+    def flow(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """c0 (dx/da) times ∂a/∂c0, ∂b/∂c0 and ∂(b/|ζ|²)/∂c0 at fixed x = y/√η - s v̄.
+
+        x depends on c0 as c0/ζ does, so that ∂ζ/∂c0 = -1/(ζ x'(ζ)), and x' = 2b (b s0 + i s1) on the curve.
+        """
+        real, imaginary = self.a / self.radius2, -self.b / self.radius2  # of 1/ζ
+        turn = self.s1 / (self.b * self.s0)
+        a_moves = -self.c0 * (real + turn * imaginary)
+        b_moves = -self.c0 * (imaginary - turn * real)
+        # ∂(-Im 1/ζ) = Im(∂ζ/ζ²)
+        density_moves = b_moves * (real * real - imaginary * imaginary) + 2 * a_moves * real * imaginary
+        return a_moves, b_moves, density_moves
 
 
 @dataclass
@@ -106,6 +134,10 @@ class Poles:
         self.gamma = gamma
         self.scale = math.sqrt(gamma)
         self.centre = self.scale * readouts.mean
+        # Below the first the expansion in snr has two terms to 1e-16; beyond the second η mmse is constant.
+        self.least_snr = 1e-8 / max(1.0, readouts.fourth_moment / gamma)
+        self.most_snr = 1e30
+        self.limit: float | None = None
         # Second moment of the pole positions, for the lower bound on t below.
         self._first = readouts.third_moment / self.scale
         self._second = readouts.fourth_moment / gamma
@@ -115,15 +147,15 @@ class Poles:
         raise NotImplementedError
 
     def all_sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, ...]:
-        """power1, weight1, s0, s1 over the readouts."""
+        """power1, weight1, r0, r1 of :class:`CurvePoints`."""
         raise NotImplementedError
 
     def bands(self, c0: np.ndarray) -> Bands:
         """The bands in a for each noise weight c0 = 1/η."""
         raise NotImplementedError
 
-    def potential(self, zeta: np.ndarray) -> np.ndarray:
-        """γ E ln|1 - v/(sζ)|."""
+    def potential(self, zeta: np.ndarray, is_noisy: np.ndarray) -> np.ndarray:
+        """γ E Re[ln(1 - v/(sζ)) + v/(sζ)], the second term only where it ``is_noisy``."""
         raise NotImplementedError
 
     def first_guess(self, a: np.ndarray, c0: np.ndarray) -> np.ndarray:
@@ -179,8 +211,4 @@ class Poles:
         return self.at(a, self.solve(a, c0, guess), c0)
 
     def at(self, a: np.ndarray, t: np.ndarray, c0: np.ndarray) -> CurvePoints:
-        power1, weight1, s0, s1 = self.all_sums(a, t)
-        w = 1 / (a * a + t)
-        s0 = s0 + c0 * w * w
-        s1 = s1 + c0 * a * w * w
-        return CurvePoints(a, t, c0, power1, weight1, s0, s1)
+        return CurvePoints(a, t, c0, *self.all_sums(a, t))

@@ -23,6 +23,7 @@ from .gaussian_log_mean import gaussian_log_mean
 __all__ = ["READOUTS", "Discrete", "Gaussian", "Readouts", "Uniform", "resolve"]
 
 _TOLERANCE = 1e-9  # on sums of probabilities and on the second moment: digits a person types
+_ROUNDING = 1e-14  # of a sum of probabilities
 
 
 class Readouts:
@@ -79,7 +80,8 @@ class Discrete(Readouts):
             raise ValueError(
                 f"readout probabilities must sum to 1, got {p.sum():.10g}; divide them by their sum"
             )
-        p = p / p.sum()
+        if abs(p.sum() - 1) > _ROUNDING:  # else as given: a law made of its own repr is the same
+            p = p / p.sum()
         second = float(p @ v**2)
         if not second > 0:
             raise ValueError("readouts must not all be 0: nothing would reach the output")
@@ -178,14 +180,23 @@ class _Continuous(Readouts):
         Near the support from the resolvent, h = z² m - z; far away, where this cancels,
         from the moment series Σ E[v^(2k+2)] / z^(2k+1).
         """
+        (h0, h1), inner = self.split_resolvent(z)
+        return h0 - inner * z, h1 - inner
+
+    def split_resolvent(self, z: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+        """The same for |z| >= 1; for |z| < 1 of h + z = z² m, which is small where h is not.
+
+        Also returns where the second holds.
+        """
         z = np.asarray(z, dtype=complex)
-        far = np.abs(z) > self.cutoff
+        size = np.abs(z)
+        inner, far = size < 1, size > self.cutoff
         if not far.any():
-            return self._near(z)
+            return self._near(z, inner), inner
         h0, h1 = np.empty_like(z), np.empty_like(z)
-        h0[~far], h1[~far] = self._near(z[~far])
+        h0[~far], h1[~far] = self._near(z[~far], inner[~far])
         h0[far], h1[far] = self._far(z[far])[:2]
-        return h0, h1
+        return (h0, h1), inner
 
     def outer_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """h'(z) and h''(z) for real z beyond the support (for unbounded laws, the cutoff)."""
@@ -201,10 +212,13 @@ class _Continuous(Readouts):
 
     _n_series: int
 
-    def _near(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _near(self, z: np.ndarray, inner: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         m = self.resolvent(z)
-        zz = z * z
-        return zz * m - z, 2 * z * m + zz * self.resolvent_slope(z, m) - 1
+        zm, outer = z * m, ~inner
+        h0, h1 = z * zm, 2 * zm + z * z * self.resolvent_slope(z, m)
+        h0 -= outer * z
+        h1 -= outer
+        return h0, h1
 
     def _far(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         u = 1 / (z * z)
