@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import Any
 
-from . import _shown, denoising
+from . import _display, denoising
 from ._version import __version__
 from .ingredients import channels, readouts, weights
 from .ingredients.activations import Activation
@@ -92,21 +92,9 @@ def _load_views() -> None:
     from .plotting import notebook, plot_methods  # noqa: F401
 
 
+def _load_interactive() -> None:
+    from .explorer import figures  # noqa: F401
+
+
 # Figures and tables lie above what they show: the package, which knows both, brings them together.
-_shown.load_views_with(_load_views)
-
-
-def _interactive(curve: LearningCurve, quantity: str = "excess_error", **options: Any) -> Any:
-    """The curve as a Plotly figure; see :func:`widthwise.explorer.figures.interactive`."""
-    from ._extras import explained
-
-    def interactive() -> Any:
-        from .explorer.figures import interactive
-
-        return interactive(curve, quantity, **options)
-
-    return explained(interactive)()
-
-
-# The explorer lies above the theory, so it is the package that gives curves their ``interactive``.
-LearningCurve.interactive = _interactive  # type: ignore[attr-defined]
+_display.load_views_with(views=_load_views, interactive=_load_interactive)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
-from ._shown import Shown
+from ._display import Shown
 from .ingredients import channels, readouts, weights
 from .ingredients.activations import Activation, activation
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise._shown import figure, table
+from widthwise._display import figure, table
 from widthwise.plotting.notebook import sparkline
 from widthwise.sweeps import Store, Sweep
 from widthwise.theory.landscape import landscape

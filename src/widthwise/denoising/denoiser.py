@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._shown import Plotted
+from .._display import Plotted
 from ..ingredients import readouts as readout_laws
 from .information import information
 from .inversion import band_ends, points_at

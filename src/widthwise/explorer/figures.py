@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._display import interactive_figure
 from ..plotting import activation_color, shown_readouts, states_of, stretches_of
 from ..problem import Problem
 from ..theory.solution import LearningCurve, Solution
@@ -32,6 +33,7 @@ FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', 'DejaVu Sans', sans-serif"
 ALPHA_LABEL = "samples per squared dimension α = n/d²"
 
 
+@interactive_figure.register
 def interactive(curve: LearningCurve, quantity: str = "excess_error", *, is_log: bool = True) -> Any:
     """A learning curve as a Plotly figure; every field of a point shows where the mouse is.
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._display import Plotted
 from .._extras import explained
-from .._shown import Plotted
 from ..networks.instance import Instance
 from ..networks.observables import Observer, fresh_error
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._shown import table
+from .._display import table
 from ..denoising import MatrixDenoiser
 from ..ingredients import channels
 from ..learners.run import Run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._shown import PhaseDiagramView, figure
+from .._display import PhaseDiagramView, figure
 from ..denoising import MatrixDenoiser
 from ..learners.run import Run
 from ..problem import Problem

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._shown import Plotted
+from .._display import Plotted
 from .._version import __version__
 from ..networks.comparison import Mean, mean_of
 from ..problem import Problem

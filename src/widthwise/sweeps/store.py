@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .._shown import Plotted
+from .._display import Plotted
 from .result import Result
 from .result_file import DamagedFile, decode, digest, encode, read_header
 from .store_index import Entry, Index

@@ -13,7 +13,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .._shown import register_accessor
+from .._display import register_accessor
 from ..problem import Problem
 from .diagram_dataset import add_error, dataset
 from .diagram_plan import make_plan

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._shown import Plotted
+from .._display import Plotted
 from ..numerics.roots import decreasing_root
 from ..problem import Problem
 from .families.averages import Averages, class_averages

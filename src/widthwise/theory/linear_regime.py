@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._shown import Plotted
+from .._display import Plotted
 from ..problem import Problem
 
 __all__ = ["LinearRegime", "solve_linear"]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .._shown import Shown
+from .._display import Shown
 from ..problem import Problem
 from .errors import check_error, error_at, gap_of_error
 from .linear_regime import solve_linear

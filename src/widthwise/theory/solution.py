@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._shown import Plotted
+from .._display import Interactive, Plotted
 from ..problem import Problem
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def error_column(name: str) -> str:
     return f"{name.replace('-', '_')}_error"
 
 
-class LearningCurve(Plotted, Sequence[Solution]):
+class LearningCurve(Interactive, Sequence[Solution]):
     """Solutions along alpha; every field of a solution is also an array over the curve.
 
     So is ``error``, the measure that was asked for (``error_name``), NaN if none was.

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._shown import Plotted
+from .._display import Plotted
 from ..denoising import MatrixDenoiser
 from ..ingredients import channels
 from ..problem import Problem

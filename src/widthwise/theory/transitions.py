@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .._shown import Plotted
+from .._display import Plotted
 from ..numerics.roots import bracketed_root
 from ..problem import Problem
 from .families.classes import ClassFamily

@@ -1,8 +1,9 @@
-"""What results do for the eye, in a notebook and on paper.
+"""How results are displayed: tables in notebooks, ``.plot()`` and ``.interactive()``.
 
-A result lies below its figures and tables, so it only knows that there are some: ``table`` and ``figure``
-dispatch on the class of the result, and :mod:`widthwise.plotting` registers one for each class. It is loaded
-when somebody looks, by a function that ``widthwise`` itself hands over (:func:`load_views_with`).
+A result lies below its figures and tables, so it only knows that there are some: ``table``, ``figure`` and
+``interactive_figure`` dispatch on the class of the result; :mod:`widthwise.plotting` and
+:mod:`widthwise.explorer.figures` register one for each class. They are loaded when somebody looks, by
+functions that ``widthwise`` itself hands over (:func:`load_views_with`).
 """
 
 from __future__ import annotations
@@ -11,14 +12,29 @@ from collections.abc import Callable
 from functools import singledispatch
 from typing import Any
 
-__all__ = ["PhaseDiagramView", "Plotted", "Shown", "figure", "load_views_with", "register_accessor", "table"]
+from ._extras import explained
 
-_loaders: list[Callable[[], object]] = []
+__all__ = [
+    "Interactive",
+    "PhaseDiagramView",
+    "Plotted",
+    "Shown",
+    "figure",
+    "interactive_figure",
+    "load_views_with",
+    "register_accessor",
+    "table",
+]
+
+_loaders: dict[str, Callable[[], object]] = {}
 
 
-def load_views_with(loader: Callable[[], object]) -> None:
-    """Have ``loader`` called before anything is shown; it imports the modules that register views."""
-    _loaders.append(loader)
+def load_views_with(**loaders: Callable[[], object]) -> None:
+    """What to call before something is shown (``views``) or made interactive (``interactive``).
+
+    Each imports the modules that register views.
+    """
+    _loaders.update(loaders)
 
 
 @singledispatch
@@ -33,13 +49,21 @@ def figure(thing: object, ax: Any = None, **options: Any) -> Any:
     raise TypeError(f"there is no figure for {type(thing).__name__}; there are those of {_known(figure)}")
 
 
+@singledispatch
+def interactive_figure(thing: object, quantity: str, **options: Any) -> Any:
+    """A result as a Plotly figure."""
+    raise TypeError(
+        f"{type(thing).__name__} has no interactive figure; there are those of {_known(interactive_figure)}"
+    )
+
+
 class Shown:
     """Has a small table, and a sketch where there is a curve, in a notebook."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        _load()
+        _load("views")
         return table(self)
 
 
@@ -50,8 +74,20 @@ class Plotted(Shown):
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw on the axes given (new ones unless given) and return them; options are those of the figure."""
-        _load()
+        _load("views")
         return figure(self, ax, **options)
+
+
+class Interactive(Plotted):
+    """Can also be drawn as a figure that answers the mouse."""
+
+    __slots__ = ()
+
+    @explained
+    def interactive(self, quantity: str = "excess_error", **options: Any) -> Any:
+        """A Plotly figure of a quantity; see :func:`widthwise.explorer.figures.interactive`."""
+        _load("interactive")
+        return interactive_figure(self, quantity, **options)
 
 
 def register_accessor() -> None:
@@ -71,13 +107,12 @@ class PhaseDiagramView:
 
     def plot(self, quantity: str = "excess_error", ax: Any = None, **options: Any) -> Any:
         """Colours for a quantity, lines for transitions; see ``plotting.plot_phase_diagram``."""
-        _load()
+        _load("views")
         return figure(self, ax, quantity=quantity, **options)
 
 
-def _load() -> None:
-    for loader in _loaders:  # each time: a second thread waits for the import instead of finding half of it
-        loader()
+def _load(what: str) -> None:
+    _loaders[what]()  # each time: a second thread waits for the import instead of finding half of it
 
 
 def _known(views: Any) -> str:
