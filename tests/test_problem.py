@@ -64,7 +64,7 @@ def test_replace():
 
 
 def test_replace_refuses_what_is_no_part():
-    with pytest.raises(ValueError, match=r"no \['gama'\]; its parts are"):
+    with pytest.raises(ValueError, match=r"no \['gama'\]; did you mean 'gamma'\? its parts are"):
         Problem().replace(gama=2.0)
 
 
@@ -91,13 +91,13 @@ def test_powers(gamma):
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"gamma": 0.0}, "gamma must be > 0 and finite (hidden units per input, k/d); got 0"),
+        ({"gamma": 0.0}, "gamma must be > 0 (hidden units per input, k/d); got 0"),
         ({"gamma": -0.5}, "got -0.5"),
         ({"gamma": math.nan}, "gamma must be > 0"),
         ({"gamma": math.inf}, "finite"),
         ({"gamma": "wide"}, "gamma must be a number > 0"),
-        ({"gamma": None}, "gamma must be a number > 0"),
-        ({"channel": 0.0}, "must be > 0 and finite; got 0"),
+        ({"gamma": [1, 2]}, "gamma must be a number > 0"),
+        ({"channel": "gaussian:0"}, "must be > 0 and finite; got 0"),
         ({"channel": -1.0}, "got -1"),
         ({"channel": math.nan}, "must be > 0"),
         ({"channel": "loud"}, "unknown channel 'loud'"),
@@ -114,7 +114,7 @@ def test_powers(gamma):
             "mean 0 and variance 1, got mean 0.5",
         ),
         ({"readouts": "rademaker"}, "did you mean 'rademacher'"),
-        ({"readouts": "1,2@0.5,0.5"}, "second moment 1, got 2.5; multiply the values by 0.632455532"),
+        ({"readouts": "1,2@0.5,0.5"}, "second moment 1; got 2.5; multiply the values by 0.632455532"),
         ({"readouts": "1,1@0.5,0.4"}, "sum to 1"),
         ({"readouts": 3}, "readouts must be a name"),
     ],

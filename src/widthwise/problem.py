@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import math
+import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from ._bad_value import BadValue, Remedy, did_you_mean
 from ._display import Shown
+from ._sizes import MEANINGS, gamma_from, noise_from, positive
 from .ingredients import channels, readouts, weights
 from .ingredients.activations import Activation, activation
 
-__all__ = ["Problem"]
+__all__ = ["NOISELESS", "WORDS", "NoiselessLimitWarning", "Problem", "bad_values", "read_part"]
+
+
+NOISELESS = 1e-12
+"""Noise, as a fraction of the variance of the output, that stands for none."""
+
+
+class NoiselessLimitWarning(UserWarning):
+    """Noise 0 was asked for, and a tiny one is computed with."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -23,17 +37,28 @@ class Problem(Shown):
     activation
         A name, an expression in x such as ``"tanh(2*x)"``, a callable, or an ``Activation``.
     weights
-        ``"gaussian"``, ``"rademacher"``, ``"uniform"``, or a law of :mod:`widthwise.weights`
-        (centred, unit variance).
+        ``"gaussian"``, ``"rademacher"``, ``"uniform"``, a list of values, a law of scipy.stats, or a law of
+        :mod:`widthwise.weights` (centred, unit variance).
     readouts
-        ``"homogeneous"``, ``"rademacher"``, ``"four-point"``, ``"uniform"``, ``"gaussian"``,
-        or a law of :mod:`widthwise.readouts` (unit second moment).
+        ``"homogeneous"``, ``"rademacher"``, ``"four-point"``, ``"uniform"``, ``"gaussian"``, a list of
+        values, a law of scipy.stats, or a law of :mod:`widthwise.readouts` (unit second moment).
     channel
-        A number is the variance of Gaussian label noise; or a channel.
+        A number is the variance of Gaussian label noise; or a channel. By default noise of variance 0.1.
     gamma : float
-        Hidden units per input k/d, > 0.
+        Hidden units per input k/d, > 0; by default 0.5.
+    noise : float, optional
+        Variance Δ of Gaussian label noise, in place of ``channel``. 0 is the noiseless limit, computed with
+        10⁻¹² of the variance of the output; a warning says so.
+    snr : float, optional
+        Variance of the network's output over that of Gaussian label noise, in place of ``channel``:
+        Δ = r_K/snr, r_K being ``output_power``.
+    k, d : float, optional
+        Hidden units and dimension of the inputs, in place of ``gamma`` = k/d.
+    normalise : bool
+        Rescale weights and readouts that are given by their values to the moments that are required.
 
-    Frozen, hashable and checked once, here.
+    Frozen, hashable and checked once, here. What is wrong is a ``ValueError`` that knows the field, the rule,
+    the value and the way out.
 
     An activation of mean μ₀ ≠ 0 gives the output a mean μ₀Λ, Λ = Σv_i/√k.  Additive channels do not see
     it and for centred readouts it is 0; otherwise it must be stated, as ``shift`` of the channel.
@@ -50,32 +75,59 @@ class Problem(Shown):
         activation: Any = "relu",
         weights: Any = "gaussian",
         readouts: Any = "homogeneous",
-        channel: Any = 0.1,
-        gamma: float = 0.5,
+        channel: Any = None,
+        gamma: Any = None,
+        *,
+        noise: Any = None,
+        snr: Any = None,
+        k: Any = None,
+        d: Any = None,
+        normalise: bool = False,
     ) -> None:
-        set_field = object.__setattr__
-        set_field(self, "activation", _activation(activation))
-        set_field(self, "weights", _weights(weights))
-        set_field(self, "readouts", _readouts(readouts))
-        set_field(self, "channel", _channel(channel))
-        set_field(self, "gamma", _gamma(gamma))
-        mu = self.activation.hermite
-        if self.activation.second_moment - mu[0] ** 2 < 1e-14 * max(1.0, self.activation.second_moment):
-            raise ValueError(
-                f"activation {self.activation.name!r} is constant: there is nothing to learn; choose another"
-            )
-
+        given = {"activation": activation, "weights": weights, "readouts": readouts, "channel": channel}
+        given |= {"gamma": gamma, "noise": noise, "snr": snr, "k": k, "d": d}
+        for name, value in _parts(given, normalise).items():
+            if isinstance(value, BadValue):
+                raise value
+            object.__setattr__(self, name, value)
+        self._require_variance()
         self._require_shift()
+        if snr is not None:
+            object.__setattr__(self, "channel", channels.Gaussian(noise_from(snr, self.output_power)))
+        elif _is_zero(noise) or _is_zero(channel):
+            self._take_limit()
+
+    def _take_limit(self) -> None:
+        tiny = NOISELESS * self.output_power
+        object.__setattr__(self, "channel", channels.Gaussian(tiny))
+        warnings.warn(
+            f"noise 0 is answered by its limit, noise {tiny:.3g}: an error that stays finite is that of the "
+            "limit to eleven digits, and one that vanishes with the noise shows as about this size",
+            NoiselessLimitWarning,
+            stacklevel=3,
+        )
+
+    def _require_variance(self) -> None:
+        mean, square = self.activation.hermite[0], self.activation.second_moment
+        if square - mean**2 < 1e-14 * max(1.0, square):
+            raise BadValue(
+                "activation",
+                f"{{field}} {self.activation.name!r} is constant: there is nothing to learn",
+                remedy="choose another",
+            )
 
     def _require_shift(self) -> None:
         mean, v = self.hermite[0], self.readouts.mean
         if self.channel.is_additive or self.channel.shift is not None or abs(mean * v) < 1e-12:
             return
-        raise ValueError(
+        shift = " (0 if labels are made from the centred output), or take centred readouts"
+        in_text = "add shift=, as in sign:shift=0," + shift
+        raise BadValue(
+            "channel",
             f"the mean of the output must be stated: activation {self.activation.name!r} has mean {mean:.4g} "
             f"and the readouts {v:.4g}, so that it is {mean:.4g} Λ with Λ = Σv/√k, and {self.channel!r} "
-            "depends on it; give shift= to the channel (0 if labels are made from the centred output), or "
-            "take centred readouts"
+            "depends on it",
+            remedy=Remedy("give shift= to the channel" + shift, in_text, in_text, in_text),
         )
 
     def offset(self, readouts: Any) -> float:
@@ -102,9 +154,13 @@ class Problem(Shown):
         return f"Problem({', '.join(parts)})"
 
     def replace(self, **changes: Any) -> Problem:
-        """A problem that differs in the given ingredients."""
+        """A problem that differs in what is given, in the words of the constructor."""
         _refuse_unknown(changes)
-        return Problem(**{f.name: changes.get(f.name, getattr(self, f.name)) for f in fields(self)})
+        kept = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in changes}
+        for name, words in _IN_PLACE_OF.items():
+            if any(changes.get(word) is not None for word in words):
+                kept.pop(name, None)
+        return Problem(**kept, **changes)
 
     def to_dict(self) -> dict[str, Any]:
         """A description that JSON can carry; :meth:`from_dict` reads it back."""
@@ -122,10 +178,16 @@ class Problem(Shown):
         }
 
     @classmethod
-    def from_dict(cls, description: dict[str, Any]) -> Problem:
-        """The problem of a description made by :meth:`to_dict`."""
+    def from_dict(cls, description: Mapping[str, Any]) -> Problem:
+        """The problem of a description: what :meth:`to_dict` made, or any words of the constructor."""
         _refuse_unknown(description)
         return cls(**description)
+
+    @property
+    def snr(self) -> float | None:
+        """Variance of the output over that of the noise, r_K/Δ; None for labels without additive noise."""
+        noise = getattr(self.channel, "noise", None) if self.channel.is_additive else None
+        return None if noise is None else self.output_power / float(noise)
 
     @cached_property
     def hermite(self) -> tuple[float, float, float]:
@@ -145,38 +207,105 @@ class Problem(Shown):
         return mu1**2 + 0.5 * mu2**2 * self.matrix_power + float(self.activation.tail_kernel(1.0))
 
 
-def _refuse_unknown(parts: dict[str, Any]) -> None:
-    known = {f.name for f in fields(Problem)}
-    unknown = set(parts) - known
+_READERS: dict[str, Callable[..., Any]] = {
+    "activation": lambda given, normalise: activation(given),
+    "weights": lambda given, normalise: weights.resolve(given, normalise=normalise),
+    "readouts": lambda given, normalise: readouts.resolve(given, normalise=normalise),
+    "channel": lambda given, normalise: channels.resolve(given),
+    "gamma": lambda given, normalise: _gamma(given),
+}
+"""One reader for each field, for Python, command line, sweep files and page alike."""
+
+_IN_PLACE_OF = {"channel": ("noise", "snr"), "gamma": ("k", "d")}
+
+WORDS = (*_READERS, "noise", "snr", "k", "d", "normalise")
+"""All words that describe a problem."""
+
+
+def bad_values(description: Mapping[str, Any]) -> dict[str, BadValue]:
+    """Everything that is wrong in a description, by the field to blame; empty if it is a problem."""
+    _refuse_unknown(description)
+    given = {name: value for name, value in description.items() if name != "normalise"}
+    found = _parts(given, bool(description.get("normalise", False)))
+    wrong = {value.field: value for value in found.values() if isinstance(value, BadValue)}
+    if not wrong:
+        try:
+            Problem(**description)
+        except BadValue as error:
+            wrong[error.field] = error
+    return wrong
+
+
+def read_part(name: str, given: Any, *, normalise: bool = False) -> Any:
+    """One part of a problem from its description: the law, the activation, the channel, the number."""
+    try:
+        return _READERS[name](given, normalise)
+    except BadValue as error:
+        raise BadValue.about(name, error) from None
+    except (ValueError, TypeError, OverflowError, ArithmeticError) as error:
+        raise BadValue.about(name, error) from error
+
+
+def _parts(given: Mapping[str, Any], normalise: bool) -> dict[str, Any]:
+    """Each field as the problem keeps it, or what is wrong with it."""
+    found: dict[str, Any] = {}
+    defaults = {"activation": "relu", "weights": "gaussian", "readouts": "homogeneous"}
+    for name in _READERS:
+        try:
+            value = given.get(name)
+            if name in _IN_PLACE_OF:
+                value = _channel(given) if name == "channel" else _width(given)
+            found[name] = read_part(name, defaults.get(name) if value is None else value, normalise=normalise)
+        except BadValue as error:
+            found[name] = error
+    return found
+
+
+def _channel(given: Mapping[str, Any]) -> Any:
+    named = [name for name in ("channel", "noise", "snr") if given.get(name) is not None]
+    if len(named) > 1:
+        raise BadValue(
+            named[1],
+            f"give one of channel, noise and snr; got {' and '.join(named)}: noise is the variance of the "
+            "Gaussian channel, and snr the variance of the output over it",
+        )
+    if _is_zero(given.get("noise")) or _is_zero(given.get("channel")):
+        return channels.Gaussian(NOISELESS)  # the scale follows when the variance of the output is known
+    if given.get("noise") is not None:
+        return channels.Gaussian(positive("noise", given["noise"]))
+    if given.get("snr") is not None:
+        positive("snr", given["snr"])  # the channel follows when the variance of the output is known
+    return given.get("channel") if given.get("channel") is not None else channels.Gaussian(0.1)
+
+
+def _is_zero(given: Any) -> bool:
+    """Whether a variance of noise is given as 0, as a number or a text."""
+    try:
+        return isinstance(given, (int, float, str, np.generic)) and float(given) == 0
+    except ValueError:
+        return False
+
+
+def _width(given: Mapping[str, Any]) -> Any:
+    k, d = given.get("k"), given.get("d")
+    if k is None and d is None:
+        return given.get("gamma") if given.get("gamma") is not None else 0.5
+    if given.get("gamma") is not None:
+        raise BadValue("k" if k is not None else "d", "give gamma, or k and d, not both: gamma is k/d")
+    return gamma_from(k, d)
+
+
+def _refuse_unknown(parts: Mapping[str, Any]) -> None:
+    unknown = sorted(set(parts) - set(WORDS))
     if unknown:
-        raise ValueError(f"a problem has no {sorted(unknown)}; its parts are {sorted(known)}")
-
-
-def _activation(spec: Any) -> Activation:
-    return activation(spec)
-
-
-def _weights(spec: Any) -> weights.WeightLaw:
-    return weights.resolve(spec)
-
-
-def _readouts(spec: Any) -> readouts.Readouts:
-    return readouts.resolve(spec)
-
-
-def _channel(spec: Any) -> channels.Channel:
-    return channels.resolve(spec)
+        hint = did_you_mean(unknown[0], WORDS)
+        raise ValueError(f"a problem has no {unknown}; {hint}its parts are {', '.join(WORDS)}")
 
 
 def _gamma(gamma: Any) -> float:
-    try:
-        value = float(gamma)
-    except (TypeError, ValueError):
-        raise ValueError(f"gamma must be a number > 0 (hidden units per input, k/d); got {gamma!r}") from None
-    if not (value > 0 and math.isfinite(value)):
-        raise ValueError(f"gamma must be > 0 and finite (hidden units per input, k/d); got {value:g}")
+    value = positive("gamma", gamma)
     if not 1e-6 <= value <= 1e6:
-        raise ValueError(f"gamma must lie between 1e-6 and 1e6 to be computed reliably; got {value:g}")
+        raise BadValue("gamma", f"{{field}} must lie between 1e-6 and 1e6 ({MEANINGS['gamma']})", value)
     return value
 
 

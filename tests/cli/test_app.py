@@ -38,7 +38,7 @@ def test_help_gives_meaning_symbol_domain_and_default(capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     at = next(i for i, line in enumerate(lines) if "--gamma" in line and "RATIO" in line)
     assert "Hidden units per input gamma = k/d, > 0." in lines[at]
-    assert "default: 0.5" in lines[at] + lines[at + 1]
+    assert "default: (0.5)" in lines[at] + lines[at + 1]
 
 
 @pytest.mark.parametrize(

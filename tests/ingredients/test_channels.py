@@ -60,7 +60,7 @@ def test_resolve():
         (-0.1, "got -0.1"),
         (math.nan, "must be > 0"),
         (math.inf, "finite"),
-        (True, "unknown channel"),
+        (True, "channel must be a name"),
         ("loud", "unknown channel"),
         ({"kind": "probitt"}, "unknown channel"),
         ({"kind": "gaussian", "noise": "x"}, "must be a number"),

@@ -56,7 +56,7 @@ def test_texts_and_round_trips(text, channel):
         ("probt:0.1", "did you mean 'probit'"),
         ("probit", "lacks noise; write probit:NOISE"),
         ("student-t:0.1", "lacks dof"),
-        ("probit:a", "'a' is not a number"),
+        ("probit:a", "noise must be a number; 'a' is not"),
         ("sign:0.1,0.2", "sign takes shift"),
         ("laplace:0.1,shift=1", "laplace takes noise"),
         ({"kind": "logit"}, "choose from"),
@@ -68,8 +68,8 @@ def test_texts_and_round_trips(text, channel):
         ("logistic:0", "steepness"),
         ("poisson:-2", "rate"),
         ("sign:shift=inf", "shift must be finite"),
-        (True, "unknown channel True"),
-        (None, "unknown channel None"),
+        (True, "channel must be a name.*got True"),
+        (None, "channel must be a name.*got None"),
     ],
 )
 def test_bad_specs(spec, words):

@@ -200,7 +200,7 @@ def test_normalise():
 
 
 def test_wrong_second_moment_says_by_what_factor():
-    with pytest.raises(ValueError, match=r"second moment 1, got 12\.5; multiply the values by 0\.2828427125"):
+    with pytest.raises(ValueError, match=r"second moment 1; got 12\.5; multiply the values by 0\.2828427125"):
         Discrete([3.0, 4.0], [0.5, 0.5])
     factor = 0.2828427125
     assert Discrete([3 * factor, 4 * factor], [0.5, 0.5]).name == "discrete"
@@ -229,19 +229,19 @@ def test_names_and_text():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: Discrete([1.0], [0.5]), "sum to 1, got 0.5; divide"),
+        (lambda: Discrete([1.0], [0.5]), "sum to 1; got 0.5; divide"),
         (lambda: Discrete([1.0, 2.0], [1.0]), "as many values as probabilities"),
         (lambda: Discrete([], []), "at least one"),
         (lambda: Discrete([1.0, math.nan], [0.5, 0.5]), "must be finite"),
-        (lambda: Discrete([1.0, 1.0], [1.5, -0.5]), "must be > 0, got -0.5"),
+        (lambda: Discrete([1.0, 1.0], [1.5, -0.5]), "must be > 0; got -0.5"),
         (lambda: Discrete([0.0], [1.0]), "not all be 0"),
         (lambda: Discrete([[1.0]], [[1.0]]), "as many values"),
         (lambda: resolve("rademaker"), "did you mean 'rademacher'"),
-        (lambda: resolve("1,x@0.5,0.5"), "cannot read the values"),
-        (lambda: resolve("1,1@0.5;0.5"), "cannot read the probabilities"),
-        (lambda: resolve({"values": [1.0]}), "needs 'probabilities'"),
+        (lambda: resolve("1,x@0.5,0.5"), "cannot read the numbers"),
+        (lambda: resolve("1,1@0.5;0.5"), "cannot read the numbers"),
+        (lambda: resolve({"values": [1.0]}), "lacks probabilities"),
         (lambda: resolve(3.0), "must be a name"),
-        (lambda: resolve("zzz"), "choose from homogeneous, rademacher"),
+        (lambda: resolve("zzz"), "choose from homogeneous; rademacher"),
     ],
 )
 def test_messages(make, words):

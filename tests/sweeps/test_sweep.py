@@ -88,7 +88,7 @@ def test_file_says_the_same(tmp_path):
         ("seeds = 2", "seeds = [0, -1]", 3, "whole numbers >= 0"),
         ('"relu"', '"rleu"', 6, "unknown activation 'rleu'"),
         ('"four-point"]', '"fourpoint"]', 7, "unknown readouts 'fourpoint'"),
-        ("noise = 0.2", "noise = -0.2", 8, "noise must be a number > 0"),
+        ("noise = 0.2", "noise = -0.2", 8, "noise must be > 0"),
         ("gamma = 0.6", "gamma = 0", 9, "gamma must be > 0"),
         ("gamma = 0.6", "width = 0.6", 9, "a problem has no 'width'"),
         ("steps = 3", "step = 3", 13, "has no setting 'step'"),

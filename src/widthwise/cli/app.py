@@ -6,7 +6,6 @@ import inside it, and add its line to ``COMMANDS``.
 
 from __future__ import annotations
 
-import difflib
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -15,6 +14,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from .._bad_value import did_you_mean
 from .._extras import MissingExtra, sentence
 from .._version import __version__
 from .output import ReaderLeft, flush, talk
@@ -66,8 +66,7 @@ class LazyGroup(TyperGroup):
             return _unfolded(typer.main.get_command(module.app))
         if ctx.resilient_parsing:  # shell completion asks about half a word
             return None
-        near = difflib.get_close_matches(cmd_name, COMMANDS, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(cmd_name, COMMANDS, 1)
         raise BadInput(f"unknown command {cmd_name!r}; {hint}choose from {', '.join(COMMANDS)}")
 
 

@@ -139,12 +139,12 @@ def diagram(
     if "noise" in axes and channel is not None:
         raise BadInput("give --noise or --channel, not both: --noise is the variance of the Gaussian channel")
     problem = read_problem(
-        activation_text=activation,
-        weights_text=weights,
-        readouts_text=readouts,
-        noise_text=repr(float(axes["noise"][0])) if "noise" in axes else None,
-        channel_text=channel,
-        gamma_text=repr(float(axes["gamma"][0])),
+        activation=activation,
+        weights=weights,
+        readouts=readouts,
+        noise=float(axes["noise"][0]) if "noise" in axes else None,
+        channel=channel,
+        gamma=float(axes["gamma"][0]),
         normalise=normalise,
     )
     check_error_option(problem, error)

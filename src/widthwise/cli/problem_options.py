@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
+import copy
 import functools
 import inspect
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Any, NoReturn
 
 import numpy as np
 import typer
 
-from ..ingredients import channels, readouts, weights
-from ..ingredients.activations import ACTIVATIONS, activation
-from ..problem import Problem
+from .._bad_value import BadValue, did_you_mean
+from .._sizes import MEANINGS, alpha_from, conversions
+from ..ingredients import channels, readouts
+from ..ingredients.activations import ACTIVATIONS
+from ..ingredients.weights import WEIGHTS
+from ..problem import Problem, read_part
+from .output import talk
 
 __all__ = [
     "MAX_COUNT",
@@ -25,7 +29,11 @@ __all__ = [
     "GammaOption",
     "NoiseOption",
     "NormaliseOption",
+    "HiddenOption",
     "ReadoutsOption",
+    "SamplesOption",
+    "SizeOption",
+    "SnrOption",
     "WeightsOption",
     "choose",
     "complain",
@@ -35,28 +43,20 @@ __all__ = [
     "read_problem",
     "read_readouts",
     "takes_problem",
+    "worded",
 ]
 
 MAX_COUNT = 10_000  # more points than any figure needs; a slip such as 0.5:8:1e9 is caught
 
 _PANEL = "Problem"
 
-# Ways out that an ingredient offers in Python, and what they are here.
-_REMEDIES = {
-    "pass normalise=True": "give --normalise",
-    "use weights.Discrete.normalised(...)": "give --normalise",
-    ", or pass a callable": "",
-    "as a number, or a channel": "as a number",
-    "give shift= to the channel": "add shift=, as in sign:shift=0,",
-}
-
 ActivationOption = Annotated[
     str,
     typer.Option(
         "--activation",
         metavar="NAME|FORMULA",
-        help="Activation sigma of the hidden units: a name (relu, tanh, erf, gelu, sigma3, ...) or a formula "
-        "in x such as 'tanh(2*x)'.",
+        help="Activation sigma of the hidden units: a name (relu, tanh, erf, gelu, silu, sigma3, ...) or a "
+        "formula in x such as 'tanh(2*x)'.",
         rich_help_panel=_PANEL,
         autocompletion=lambda incomplete: [name for name in ACTIVATIONS if name.startswith(incomplete)],
     ),
@@ -67,8 +67,9 @@ WeightsOption = Annotated[
         "--weights",
         metavar="LAW",
         help="Law P_W of the inner weights, of mean 0 and variance 1: gaussian, rademacher, uniform, "
-        "'sparse-gaussian(0.2)' or values@probabilities such as '-1,1@0.5,0.5'.",
+        "sparse-gaussian:0.2 or values@probabilities such as '-1,1@0.5,0.5'.",
         rich_help_panel=_PANEL,
+        autocompletion=lambda incomplete: [name for name in WEIGHTS if name.startswith(incomplete)],
     ),
 ]
 ReadoutsOption = Annotated[
@@ -105,12 +106,53 @@ ChannelOption = Annotated[
     ),
 ]
 GammaOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--gamma",
         metavar="RATIO",
         help="Hidden units per input gamma = k/d, > 0.",
+        show_default="0.5",
         rich_help_panel=_PANEL,
+    ),
+]
+SnrOption = Annotated[
+    str | None,
+    typer.Option(
+        "--snr",
+        metavar="RATIO",
+        help="Variance of the network's output over that of Gaussian label noise, > 0, in place of --noise.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+HiddenOption = Annotated[
+    str | None,
+    typer.Option(
+        "--k",
+        metavar="K",
+        help="Number k of hidden units, with --d, in place of --gamma.",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+SizeOption = Annotated[
+    str | None,
+    typer.Option(
+        "--d",
+        "-d",
+        metavar="D",
+        help="Dimension d of the inputs, for --n (alpha = n/d²) and --k (gamma = k/d).",
+        show_default=False,
+        rich_help_panel=_PANEL,
+    ),
+]
+SamplesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--n",
+        metavar="VALUES",
+        help="Number n of samples, with --d, in place of --alpha: one value, a list or a range.",
+        show_default=False,
     ),
 ]
 NormaliseOption = Annotated[
@@ -136,50 +178,93 @@ class BadInput(Exception):
     """Something the user typed: one sentence on stderr, exit code 2."""
 
 
-def read_problem(
-    *,
-    activation_text: str,
-    weights_text: str,
-    readouts_text: str,
-    noise_text: str | None,
-    channel_text: str | None,
-    gamma_text: str,
-    normalise: bool,
-) -> Problem:
-    """The problem that the shared options describe."""
-    if noise_text is not None and channel_text is not None:
-        raise BadInput("give --noise or --channel, not both: --noise is the variance of the Gaussian channel")
-    sigma = _ask("--activation", activation, activation_text)
-    law = _ask("--weights", lambda text: weights.resolve(text, normalise=normalise), weights_text)
-    if channel_text is None:
-        text = "0.1" if noise_text is None else noise_text
-        channel: Any = channels.Gaussian(read_positive("--noise", text, "variance Delta of the label noise"))
-    else:
-        channel = _ask("--channel", channels.resolve, _number(channel_text))
-    gamma = read_positive("--gamma", gamma_text, "hidden units per input, k/d")
-    readout_law = read_readouts(readouts_text, normalise=normalise)
+def read_problem(**words: Any) -> Problem:
+    """The problem that the options describe, in the words of :class:`Problem`."""
     try:
-        return Problem(sigma, law, readout_law, channel, gamma)
-    except ValueError as error:  # parts that are good alone but not together
-        named = ("gamma", "activation", "weights", "readouts", "channel")
-        by_name = [name for name in named if str(error).startswith(f"{name} ")]
-        complain(f"--{(by_name or ['activation' if channel_text is None else 'channel'])[0]}", error)
+        return Problem(**{name: value for name, value in words.items() if value is not None})
+    except BadValue as error:
+        raise worded(error) from error
+
+
+def worded(error: BadValue) -> BadInput:
+    """What is wrong with a value, in terms of the option that it was given for."""
+    return BadInput(error.words("command", f"--{error.field.replace('_', '-')}"))
 
 
 def takes_problem(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with the shared options in place of its first argument, the problem they describe."""
+    """The command with the shared options in place of its first argument, the problem they describe.
+
+    Where there is an ``alpha``, ``--n`` and ``--d`` may stand for it, as ``--k`` and ``--d`` for ``gamma``;
+    what was converted is told on stderr.
+    """
     asked = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
-    shared = inspect.signature(_from_options, eval_str=True).parameters
+    names = [one.name for one in asked]
+    shared = dict(inspect.signature(_from_options, eval_str=True).parameters)
+    del shared["d"]  # where a command has no dimension of its own, it is added below
+    defaults = {one.name: one.default for one in asked if one.name in ("alpha", "d")}
+    extra = {"n": SamplesOption} if "alpha" in names else {}
+    extra |= {} if "d" in names else {"d": SizeOption}
 
     @functools.wraps(command)
     def with_options(**options: Any) -> None:
-        command(_from_options(**{name: options.pop(name) for name in shared}), **options)
+        words = {name: options.pop(name) for name in shared}
+        n = options.pop("n", None)
+        d = options["d"] if "d" in names else options.pop("d")
+        made: dict[str, tuple[float, str]] = {}
+        if n is None and words["k"] is None and d is not None and "d" not in names:
+            raise BadInput("--d goes with --n or --k: alpha = n/d², gamma = k/d")
+        size = _one_size(d if d is not None else defaults.get("d")) if n or words["k"] else None
+        if n is not None:
+            if options["alpha"] is not None:
+                raise BadInput("give --alpha, or --n and --d, not both: alpha is n/d²")
+            alphas = _alphas_of(n, size)
+            options["alpha"] = ",".join(map(repr, alphas.tolist()))
+            made |= {"alpha": (alphas[0], "n/d²")} if alphas.size == 1 else {}
+        problem = _from_options(**words, d=size if words["k"] is not None else None)
+        made |= {"gamma": (problem.gamma, "k/d")} if words["k"] is not None else {}
+        if words["snr"] is not None:
+            made["noise"] = (problem.output_power / problem.snr, "variance of the output/snr")  # type: ignore[operator]
+        if made:
+            talk(conversions(**made))
+        for name, default in defaults.items():
+            options[name] = default if options[name] is None else options[name]
+        command(problem, **options)
 
     # All by name, so that a context or an argument without a default may follow the options.
-    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*shared.values(), *asked)]
+    hidden = [_with_default_none(one) if one.name in defaults else one for one in asked]
+    added = [_optional(name, annotation) for name, annotation in extra.items()]
+    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*shared.values(), *added, *hidden)]
     with_options.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
     with_options.__annotations__ = {}
     return with_options
+
+
+def _optional(name: str, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _with_default_none(parameter: inspect.Parameter) -> inspect.Parameter:
+    """The option without its default, which help still shows: so that one can see whether it was given."""
+    kind, option = parameter.annotation.__origin__, copy.copy(parameter.annotation.__metadata__[0])
+    if parameter.default is not None:
+        option.show_default = str(parameter.default)
+    return parameter.replace(default=None, annotation=Annotated[kind | None, option])
+
+
+def _one_size(d: Any) -> Any:
+    if d is None:
+        raise BadInput("--n and --k need --d: alpha = n/d², gamma = k/d")
+    sizes = read_numbers("--d", str(d), MEANINGS["d"])
+    if sizes.size != 1:
+        raise BadInput(f"--n and --k need one value of --d; got {sizes.size}")
+    return float(sizes[0])
+
+
+def _alphas_of(n: str, d: Any) -> np.ndarray:
+    try:
+        return np.atleast_1d(alpha_from(None, read_numbers("--n", n, MEANINGS["n"]), d))
+    except BadValue as error:
+        raise worded(error) from error
 
 
 def _from_options(
@@ -187,26 +272,24 @@ def _from_options(
     weights: WeightsOption = "gaussian",
     readouts: ReadoutsOption = "homogeneous",
     noise: NoiseOption = None,
+    snr: SnrOption = None,
     channel: ChannelOption = None,
-    gamma: GammaOption = "0.5",
+    gamma: GammaOption = None,
+    k: HiddenOption = None,
     normalise: NormaliseOption = False,
+    *,
+    d: Any = None,
 ) -> Problem:
-    return read_problem(
-        activation_text=activation,
-        weights_text=weights,
-        readouts_text=readouts,
-        noise_text=noise,
-        channel_text=channel,
-        gamma_text=gamma,
-        normalise=normalise,
-    )
+    words: Mapping[str, Any] = locals()
+    return read_problem(**words)
 
 
 def read_readouts(text: str, *, normalise: bool) -> readouts.Readouts:
     """The law that ``--readouts`` names."""
-    law: readouts.Readouts = _ask(
-        "--readouts", lambda text: readouts.resolve(text, normalise=normalise), text
-    )
+    try:
+        law: readouts.Readouts = read_part("readouts", text, normalise=normalise)
+    except BadValue as error:
+        raise worded(error) from error
     return law
 
 
@@ -244,27 +327,14 @@ def choose(option: str, name: str, known: Iterable[str], what: str) -> str:
     known = list(known)
     if name in known:
         return name
-    near = difflib.get_close_matches(name, known, n=2)
-    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    raise BadInput(f"{option}: unknown {what} {name!r}; {hint}choose from {', '.join(known)}")
+    raise BadInput(
+        f"{option}: unknown {what} {name!r}; {did_you_mean(name, known)}choose from {', '.join(known)}"
+    )
 
 
 def complain(option: str, error: Exception) -> NoReturn:
     """The message of an error, in terms of the option that caused it."""
-    message = str(error)
-    for in_python, on_command_line in _REMEDIES.items():
-        message = message.replace(in_python, on_command_line)
-    name = option.lstrip("-")
-    # "gamma must be ..." reads "--gamma must be ..."; "unknown readouts ..." keeps its words.
-    sentence = f"--{message}" if message.startswith(f"{name} ") else f"{option}: {message}"
-    raise BadInput(sentence) from error
-
-
-def _ask(option: str, make: Callable[[Any], Any], text: Any) -> Any:
-    try:
-        return make(text)
-    except (ValueError, TypeError, OverflowError) as error:
-        complain(option, error)
+    raise worded(BadValue.about(option.lstrip("-").replace("-", "_"), error)) from error
 
 
 def _range(option: str, text: str) -> np.ndarray:

@@ -7,15 +7,18 @@ from typing import Annotated, Any
 import typer
 
 from .._records import as_csv, as_json
-from .output import number, print_table, write
+from .._sizes import conversions
+from .output import number, print_table, talk, write
 from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
 from .problem_options import (
     BadInput,
     GammaOption,
+    HiddenOption,
     NormaliseOption,
     ReadoutsOption,
+    SizeOption,
     read_numbers,
-    read_positive,
+    read_problem,
     read_readouts,
 )
 
@@ -27,7 +30,9 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def spectrum(
     readouts: ReadoutsOption = "homogeneous",
-    gamma: GammaOption = "0.5",
+    gamma: GammaOption = None,
+    k: HiddenOption = None,
+    d: SizeOption = None,
     normalise: NormaliseOption = False,
     snr: Annotated[
         str,
@@ -61,8 +66,10 @@ def spectrum(
             f"--snr must be at most {LARGEST_SPECTRAL_SNR:g} (beyond, the bands of the noise are lost in the "
             f"rounding of those of the signal); got {values.max():g}"
         )
-    width = read_positive("--gamma", gamma, "hidden units per input, k/d")
     law = read_readouts(readouts, normalise=normalise)
+    width = read_problem(gamma=gamma, k=k, d=d).gamma
+    if k is not None:
+        talk(conversions(gamma=(width, "k/d")))
     if plot is not None:
         check_figure(plot)
         if values.size > 1:

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from ..ingredients import channels, readouts, weights
-from ..ingredients.activations import activation
-from ..problem import Problem
+from .._bad_value import BadValue
+from ..ingredients import channels, readouts
+from ..problem import Problem, bad_values, read_part
 
 __all__ = [
     "BLAMED",
@@ -47,7 +47,7 @@ PROBLEM: dict[str, Any] = {
     "activation": "relu",
     "formula": "tanh(2*x)",
     "weights": "gaussian",
-    "law": "-1,0,1@0.25,0.5,0.25",
+    "law": "-2,0,2@0.125,0.75,0.125",
     "readouts": "homogeneous",
     **_TABLE,
     "channel": "gaussian",
@@ -165,15 +165,18 @@ def problem_of(state: Mapping[str, Any]) -> tuple[Problem | None, dict[str, str]
         try:
             return make()
         except (ValueError, TypeError, OverflowError, ArithmeticError, MemoryError) as error:
-            errors[field] = sentence(str(error))
+            errors[field] = sentence(BadValue.about(field, error))
             return None
+
+    def own(field: str, choice: str) -> str:
+        return _text(state, field) if choice == "own" else choice
 
     chosen, law, table, label = (
         str(state.get(k, DEFAULTS[k])) for k in ("activation", "weights", "readouts", "channel")
     )
-    sigma = ask("activation", lambda: activation(_text(state, "formula") if chosen == "own" else chosen))
-    inner = ask("weights", lambda: weights.resolve(_text(state, "law") if law == "own" else law))
-    outer = ask("readouts", lambda: _table_law(state) if table == "own" else readouts.resolve(table))
+    sigma = ask("activation", lambda: read_part("activation", own("formula", chosen)))
+    inner = ask("weights", lambda: read_part("weights", own("law", law)))
+    outer = ask("readouts", lambda: _table_law(state) if table == "own" else read_part("readouts", table))
     noise = ask("noise", lambda: bounded(state, "noise")) if label not in ("sign", "own") else 1.0
     channel: Any = None
     if noise is not None:
@@ -182,10 +185,11 @@ def problem_of(state: Mapping[str, Any]) -> tuple[Problem | None, dict[str, str]
     gamma = ask("gamma", lambda: bounded(state, "gamma"))
     if errors:
         return None, errors
-    try:
-        return Problem(sigma, inner, outer, channel, gamma), {}
-    except ValueError as error:
-        return None, {"channel" if not channel.is_additive else "activation": sentence(str(error))}
+    parts = {"activation": sigma, "weights": inner, "readouts": outer, "channel": channel, "gamma": gamma}
+    wrong = bad_values(parts)
+    if wrong:
+        return None, {field: sentence(error) for field, error in wrong.items()}
+    return Problem(**parts), {}
 
 
 _MEANINGS = {
@@ -211,12 +215,12 @@ def bounded(state: Mapping[str, Any], name: str) -> float:
 
 def _channel(state: Mapping[str, Any], label: str, noise: float) -> Any:
     if label == "own":
-        return channels.resolve(_text(state, "label"))
+        return read_part("channel", _text(state, "label"))
     if label == "sign":
         return channels.Sign()
     if label == "logistic":
         return channels.Logistic(1 / noise)
-    return channels.resolve(f"{label}:{noise!r}")
+    return read_part("channel", {"kind": label, "noise": noise})
 
 
 def _table_law(state: Mapping[str, Any]) -> Any:
@@ -248,10 +252,7 @@ def _number(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def sentence(message: str) -> str:
-    """The message of an error, as it stands beside a control."""
-    message = message.replace(", or pass a callable", "").replace(
-        "pass a Python callable instead", "shorten it"
-    )
-    message = message.replace(" (or pass normalise=True)", "")
+def sentence(error: BadValue | str) -> str:
+    """What is wrong with a control, as it stands beside it."""
+    message = error if isinstance(error, str) else error.words("page")
     return message[:1].upper() + message[1:] + ("" if message.endswith((".", "?")) else ".")

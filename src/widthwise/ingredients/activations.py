@@ -14,14 +14,14 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from widthwise._bad_value import BadValue, Remedy, did_you_mean
 from widthwise.ingredients.expressions import parse
-from widthwise.ingredients.functions import MAX_HERMITE
+from widthwise.ingredients.functions import FUNCTIONS, MAX_HERMITE
 from widthwise.ingredients.hermite import RADII, Panels, hermite_series, resolve
 from widthwise.ingredients.kernels import N_SERIES, SeriesKernel, SeriesSlope, TabulatedKernel
 from widthwise.ingredients.pairs import PairAverage
@@ -33,13 +33,17 @@ _NAMED = {
     "relu": "relu(x)",
     "leaky-relu": "leaky(x,0.01)",
     "elu": "elu(x)",
+    "selu": "selu(x)",
     "softplus": "softplus(x)",
     "gelu": "gelu(x)",
+    "silu": "silu(x)",
+    "mish": "mish(x)",
     "tanh": "tanh(x)",
     "erf": "erf(x)",
     "sigmoid": "sigmoid(x)",
     "sin": "sin(x)",
     "hard-tanh": "hardtanh(x)",
+    "heaviside": "heaviside(x)",
     "quadratic": "x**2",
     "linear": "x",
     "identity": "x",
@@ -50,9 +54,18 @@ _NAMED = {
     "he3": "he3(x)",
     "he4": "he4(x)",
 }
+_ALIASES = {
+    "swish": "silu",
+    "hardtanh": "hard-tanh",
+    "step": "heaviside",
+    "leakyrelu": "leaky-relu",
+    "sine": "sin",
+}
 ACTIVATIONS: tuple[str, ...] = tuple(_NAMED)
-"""Names that :func:`activation` knows; he5, he6, ... he50 and leaky-relu(slope) are understood too.
+"""Names that :func:`activation` knows.
 
+So are he5, he6, ... he50, leaky-relu(slope), other spellings (swish, hardtanh, step) and the name of any
+function of one argument that a formula may use, such as cos.
 ``erf`` is the error function erf(x) of mathematics, not erf(x/sqrt(2)); ``quadratic`` is x**2, of mu_2 = 2.
 """
 
@@ -269,33 +282,36 @@ def activation(spec: "str | Callable | Activation") -> Activation:
         return _from_text(spec.strip())
     if callable(spec):
         return _from_callable(spec)
-    raise ValueError(f"an activation is a name, a formula in x, a callable or an Activation, got {spec!r}")
+    raise BadValue("activation", "{field} must be a name, a formula in x, a callable or an Activation", spec)
 
 
 @lru_cache(maxsize=256)
 def _from_text(text: str) -> Activation:
     name = text.lower().replace("_", "-")
+    name = _ALIASES.get(name, name)
     formula, spec = text, None
     if name in _NAMED:
         formula, spec = _NAMED[name], name
     elif re.fullmatch(r"he\d+", name):
         if not 2 <= int(name[2:]) <= MAX_HERMITE:
-            raise ValueError(f"he<N> takes a degree N between 2 and {MAX_HERMITE}, got {text!r}")
+            raise BadValue("activation", f"he<N> takes a degree N between 2 and {MAX_HERMITE}", text)
         formula, spec = f"{name}(x)", f"he{int(name[2:])}"
-    elif match := re.fullmatch(r"leaky-relu\(\s*([-+\d.e]+)\s*\)", name):
+    elif name in FUNCTIONS and FUNCTIONS[name].least == 1:
+        formula = f"{name}(x)"
+    elif match := re.fullmatch(r"leaky-?relu\(\s*([-+\d.e]+)\s*\)", name):
         try:
             slope = float(match.group(1))
         except ValueError:
-            raise ValueError(
-                f"leaky-relu takes the slope for x < 0, a number, got {match.group(1)!r}"
+            raise BadValue(
+                "activation", "leaky-relu takes the slope for x < 0, a number", match.group(1)
             ) from None
         formula, spec = f"leaky(x,{slope!r})", "leaky-relu" if slope == 0.01 else f"leaky-relu({slope!r})"
     elif re.fullmatch(r"[a-z][a-z\d]*(-[a-z][a-z\d]*)*", name) and name not in ("x", "pi", "e"):
-        near = get_close_matches(name, ACTIVATIONS, n=3)
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise ValueError(
-            f"unknown activation {text!r}; {hint}choose from {', '.join(ACTIVATIONS)}, "
-            "or write a formula in x, or pass a callable"
+        raise BadValue(
+            "activation",
+            f"unknown activation {text!r}; {did_you_mean(name, [*ACTIVATIONS, *_ALIASES], 3)}"
+            f"choose from {', '.join(ACTIVATIONS)}",
+            remedy=Remedy("or write a formula in x, or pass a callable", *3 * ["or write a formula in x"]),
         )
     expression = parse(formula)
     spec = spec or expression.text

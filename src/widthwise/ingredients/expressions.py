@@ -12,10 +12,10 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 
 import numpy as np
 
+from widthwise._bad_value import BadValue, Remedy, did_you_mean
 from widthwise.ingredients.functions import FUNCTIONS, Node, function_named, number, power
 
 __all__ = ["Expression", "parse"]
@@ -66,9 +66,10 @@ def parse(text: str) -> Expression:
     At most 200 characters and 30 nested levels. Blanks do not count.
     """
     if len(text) > MAX_LENGTH:
-        raise ValueError(
-            f"a formula may have at most {MAX_LENGTH} characters, got {len(text)}; "
-            "pass a Python callable instead"
+        raise BadValue(
+            "activation",
+            f"a formula may have at most {MAX_LENGTH} characters, got {len(text)}",
+            remedy=Remedy("pass a Python callable instead", *3 * ["shorten it"]),
         )
     return _Parser(text).expression()
 
@@ -114,6 +115,10 @@ class _Parser:
 
     def _error(self, reason: str, token: _Token | None = None) -> ValueError:
         position = (token or self._next).position
+        before = self.tokens[self.at - 1] if self.at else None
+        is_product = before is not None and (before.kind == "number" or before.text in ("x", ")"))
+        if token is None and is_product and (self._next.kind in ("number", "name") or self._next.text == "("):
+            reason = f"a product needs its sign, write {before.text}*{self._next.text}"  # type: ignore[union-attr]
         return ValueError(f"cannot read {self.text!r} at position {position}: {reason}")
 
     def _sum(self) -> Node:
@@ -167,6 +172,8 @@ class _Parser:
 
     def _call(self, token: _Token) -> Node:
         function = function_named(token.text)
+        if function is None and token.text in ("x", *_CONSTANTS):
+            raise self._error(f"a product needs its sign, write {token.text}*(", token)
         if function is None:
             raise self._error(_unknown(token.text), token)
         arguments = [self._sum()]
@@ -191,11 +198,9 @@ def _tokens(text: str) -> Iterator[_Token]:
 
 
 def _unknown(name: str) -> str:
-    near = get_close_matches(name.lower(), [*FUNCTIONS, *_CONSTANTS, "x"], n=3)
-    hint = (
-        f"did you mean {' or '.join(near)}?" if near else f"known are x, pi, e, {', '.join(FUNCTIONS)}, heN"
-    )
-    return f"unknown name {name!r}; {hint}"
+    hint = did_you_mean(name, [*FUNCTIONS, *_CONSTANTS, "x"], 3).strip()
+    known = f"known are x, pi, e, {', '.join(FUNCTIONS)}, heN"
+    return f"unknown name {name!r}; {hint or known}"
 
 
 def _grid(radius: float) -> np.ndarray:

@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._bad_value import BadValue, Remedy
+
 __all__ = [
     "ROUNDING",
-    "as_numbers",
     "check_moments",
     "checked_law",
+    "parts_of",
     "positive_variances",
     "set_fields",
     "standardised",
@@ -21,13 +23,6 @@ Array = NDArray[np.float64]
 
 # Mean, variance - 1 and total probability - 1 up to this are taken for rounding of the input, and removed.
 ROUNDING = 1e-9
-
-
-def as_numbers(what: str, values: Any) -> tuple[float, ...]:
-    try:
-        return tuple(float(value) for value in values)
-    except (TypeError, ValueError):
-        raise ValueError(f"{what} must be numbers, got {values!r}") from None
 
 
 def checked_law(what: str, values: ArrayLike, probabilities: ArrayLike, *, is_total_free: bool = False):
@@ -62,14 +57,22 @@ def check_moments(values: Array, variances: Array, p: Array, remedy: str) -> Non
     mean = values @ p
     variance = ((values - mean) ** 2 + variances) @ p
     if not variance > ROUNDING:
-        raise ValueError(
-            f"weights must have mean 0 and variance 1, got mean {mean:.10g} and variance 0; "
-            "give two different values or more"
+        raise BadValue(
+            "weights",
+            f"{{field}} must have mean 0 and variance 1, got mean {mean:.10g} and variance 0",
+            remedy="give two different values or more",
         )
     if abs(mean) > ROUNDING or abs(variance - 1) > ROUNDING:
-        raise ValueError(
-            f"weights must have mean 0 and variance 1, got mean {mean:.10g} and variance {variance:.10g}; "
-            f"subtract the mean and divide by {np.sqrt(variance):.10g}, or use {remedy}(...)"
+        steps = f"subtract the mean and divide by {np.sqrt(variance):.10g}"
+        raise BadValue(
+            "weights",
+            f"{{field}} must have mean 0 and variance 1, got mean {mean:.10g} and variance {variance:.10g}",
+            remedy=Remedy(
+                f"{steps}, or use {remedy}(...)",
+                f"{steps}, or give --normalise",
+                f"{steps}, or write normalise = true",
+                steps,
+            ),
         )
 
 
@@ -84,6 +87,25 @@ def standardised(what: str, values: ArrayLike, variances: ArrayLike, probabiliti
     if not total > 0:
         raise ValueError(f"a law of variance {total:g} cannot be rescaled to variance 1")
     return tuple(tuple(column.tolist()) for column in (x / np.sqrt(total), v / total, p))
+
+
+def parts_of(law: Any, n: int) -> tuple[Array, Array, Array]:
+    """Means, probabilities and variances of n parts of equal probability of a law of scipy.stats.
+
+    The values themselves, if it is discrete.
+    """
+    if hasattr(law, "pmf"):
+        low, high = law.ppf(1e-13), law.ppf(1 - 1e-13)
+        values = np.arange(low, high + 1)
+        shares = law.pmf(values)
+        kept = shares > 0
+        return values[kept], shares[kept] / shares[kept].sum(), np.zeros(int(kept.sum()))
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    share = (np.arange(n)[:, None] + 0.5 * (1 + nodes)) / n  # of each part, in the order of the law
+    x = law.ppf(share)
+    mean = 0.5 * x @ weights
+    variance = 0.5 * (x - mean[:, None]) ** 2 @ weights
+    return mean, np.full(n, 1 / n), variance
 
 
 def total_one(probabilities: Sequence[float]) -> Array:

@@ -18,6 +18,9 @@ __all__ = ["FUNCTIONS", "Function", "Node", "function_named", "number", "power"]
 
 _KNOWN: WeakValueDictionary[tuple, "Node"] = WeakValueDictionary()
 
+# The fixed point of mean 0 and variance 1 (arXiv:1706.02515): E selu = 0 and E selu² = 1 over a Gaussian.
+_SELU_SLOPE, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+
 MAX_HERMITE = 50  # He_50 has norm 50!^(1/2) = 1.7e32: further ones only lose digits
 
 
@@ -216,6 +219,21 @@ def _gelu(u: Node) -> Node:
     return times(u, _normal_cdf(u))
 
 
+def _silu(u: Node) -> Node:
+    return times(u, call("sigmoid", u))
+
+
+def _mish(u: Node) -> Node:
+    return times(u, call("tanh", call("softplus", u)))
+
+
+def _selu(u: Node) -> Node:
+    """scale (u for u > 0, else slope (e^u - 1)), with the constants that keep mean 0 and variance 1."""
+    positive = call("relu", u)
+    negative = minus(call("elu", u), positive)
+    return times(number(_SELU_SCALE), plus(positive, times(number(_SELU_SLOPE), negative)))
+
+
 def _normal_cdf(u: Node) -> Node:
     erf = call("erf", times(number(math.sqrt(0.5)), u))
     return times(number(0.5), plus(number(1.0), erf))
@@ -321,6 +339,10 @@ FUNCTIONS: dict[str, Function] = {
     },
     "step": _primitive("heaviside"),
     "gelu": Function(_gelu),
+    "silu": Function(_silu),
+    "swish": Function(_silu),
+    "mish": Function(_mish),
+    "selu": Function(_selu),
     "leaky": Function(_leaky, 1, 2),
     "max": Function(_fold("max"), 2, 8),
     "min": Function(_fold("min"), 2, 8),

@@ -10,14 +10,16 @@ closed forms for the continuous laws (no binning: bins make false gaps in the sp
 
 from __future__ import annotations
 
-import difflib
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
+from .._bad_value import BadValue, Remedy
+from .descriptions import Entry, Table
+from .finite_laws import parts_of
 from .gaussian_log_mean import gaussian_log_mean
 
 __all__ = ["READOUTS", "Discrete", "Gaussian", "Readouts", "Uniform", "resolve"]
@@ -69,28 +71,33 @@ class Discrete(Readouts):
         v = np.atleast_1d(np.asarray(values, dtype=float))
         p = np.atleast_1d(np.asarray(probabilities, dtype=float))
         if v.ndim != 1 or v.shape != p.shape or v.size == 0:
-            raise ValueError(
-                f"readouts need as many values as probabilities, at least one; got {v.size} and {p.size}"
+            raise _bad(
+                f"{{field}} need as many values as probabilities, at least one; got {v.size} and {p.size}"
             )
         if not (np.all(np.isfinite(v)) and np.all(np.isfinite(p))):
-            raise ValueError("readout values and probabilities must be finite numbers")
+            raise _bad("{field}: values and probabilities must be finite numbers")
         if not np.all(p > 0):
-            raise ValueError(f"readout probabilities must be > 0, got {p.min():g}; leave out absent values")
+            raise _bad("{field}: probabilities must be > 0", float(p.min()), "leave out absent values")
         if abs(p.sum() - 1) > _TOLERANCE:
-            raise ValueError(
-                f"readout probabilities must sum to 1, got {p.sum():.10g}; divide them by their sum"
-            )
+            raise _bad("{field}: probabilities must sum to 1", float(p.sum()), "divide them by their sum")
         if abs(p.sum() - 1) > _ROUNDING:  # else as given: a law made of its own repr is the same
             p = p / p.sum()
         second = float(p @ v**2)
         if not second > 0:
-            raise ValueError("readouts must not all be 0: nothing would reach the output")
+            raise _bad("{field} must not all be 0: nothing would reach the output")
         if normalise:
             v = v / math.sqrt(second)
         elif abs(second - 1) > _TOLERANCE:
-            raise ValueError(
-                f"readouts must have second moment 1, got {second:.10g}; multiply the values by "
-                f"{1 / math.sqrt(second):.10g} (or pass normalise=True)"
+            factor = f"multiply the values by {1 / math.sqrt(second):.10g}"
+            raise _bad(
+                "{field} must have second moment 1",
+                second,
+                Remedy(
+                    f"{factor} (or pass normalise=True)",
+                    f"{factor} (or give --normalise)",
+                    f"{factor} (or write normalise = true)",
+                    factor,
+                ),
             )
         v, where = np.unique(v, return_inverse=True)
         p = np.bincount(where.reshape(-1), weights=p)
@@ -343,46 +350,76 @@ _NAMED_DISCRETE: dict[str, Discrete] = {
     "rademacher": Discrete((-1.0, 1.0), (0.5, 0.5)),
     "four-point": Discrete((-3 / _ROOT5, -1 / _ROOT5, 1 / _ROOT5, 3 / _ROOT5), (0.25,) * 4),
 }
-_NAMED: dict[str, Readouts] = {**_NAMED_DISCRETE, "uniform": Uniform(), "gaussian": Gaussian()}
+_TABLE: Table[Readouts] = Table(
+    "readouts",
+    Readouts,
+    {
+        **{name: Entry(lambda law=law: law) for name, law in _NAMED_DISCRETE.items()},
+        "uniform": Entry(Uniform),
+        "gaussian": Entry(Gaussian),
+        "discrete": Entry(Discrete, normalised=partial(Discrete, normalise=True), is_written=False),
+    },
+    from_values=lambda values, probabilities, normalise: _from_values(values, probabilities, normalise),
+    from_scipy=lambda law: _from_scipy(law),
+    unnamed_kind="discrete",
+    other_forms=("values@probabilities such as -1,1@0.3,0.7", "values such as 1,-1"),
+)
+"""Where a law is added: a name and its constructor."""
 
-READOUTS = tuple(_NAMED)
+READOUTS = tuple(name for name, entry in _TABLE.entries.items() if entry.is_written)
 """Names that :func:`resolve` knows."""
+
+MOST_VALUES = 256
+"""Distinct values of a list of readouts: each is a class of hidden units of its own."""
+
+N_OF_SCIPY = 64
+"""Values that stand for a continuous law of scipy.stats."""
 
 
 def resolve(spec: Any, *, normalise: bool = False) -> Readouts:
-    """The readout law meant by a name, ``"values@probabilities"``, a mapping, or a law itself."""
-    if isinstance(spec, Readouts):
-        return spec
-    if isinstance(spec, dict):
-        try:
-            return Discrete(spec["values"], spec["probabilities"], normalise=normalise)
-        except KeyError as missing:
-            raise ValueError(f"a readout law as a mapping needs {missing}; got {sorted(spec)}") from None
-    if not isinstance(spec, str):
-        raise ValueError(
-            f"readouts must be a name, 'values@probabilities' or a law, got {type(spec).__name__}"
-        )
-    if "@" in spec:
-        values, _, probabilities = spec.partition("@")
-        return Discrete(
-            _numbers(values, "values", spec),
-            _numbers(probabilities, "probabilities", spec),
-            normalise=normalise,
-        )
-    key = spec.strip().lower().replace("_", "-").replace(" ", "-")
-    if key in _NAMED:
-        return _NAMED[key]
-    near = difflib.get_close_matches(key, READOUTS, n=2)
-    hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
-    raise ValueError(
-        f"unknown readouts {spec!r}; {hint}choose from {', '.join(READOUTS)}, or give values@probabilities"
-    )
+    """The readout law that is meant.
+
+    Parameters
+    ----------
+    spec
+        A name of ``READOUTS``; ``"values@probabilities"``; a list or array of values, each as likely as the
+        others (the readouts of a network at hand); a frozen law of scipy.stats; what ``law.spec`` gave; or
+        a law. The normal and the uniform law of scipy.stats are taken exactly, other continuous ones as
+        the means of 64 parts of equal probability.
+    normalise : bool
+        Divide values by the root of their second moment instead of refusing others than 1.
+    """
+    return _TABLE.read(spec, normalise=normalise)
 
 
-def _numbers(text: str, what: str, whole: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise ValueError(
-            f"cannot read the {what} of readouts {whole!r}: write numbers with commas, e.g. '-1,1@0.5,0.5'"
-        ) from None
+def _from_values(values: Any, probabilities: Any, normalise: bool) -> Discrete:
+    if probabilities is None:
+        n = np.unique(values).size
+        if n > MOST_VALUES:
+            raise _bad(
+                f"{{field}} given as a list may have at most {MOST_VALUES} distinct values",
+                n,
+                f"group them, e.g. np.quantile(v, (np.arange({N_OF_SCIPY}) + 0.5)/{N_OF_SCIPY})",
+            )
+        probabilities = np.full(len(values), 1 / len(values))
+    return Discrete(values, probabilities, normalise=normalise)
+
+
+def _from_scipy(law: Any) -> Readouts:
+    moments = float(law.mean()), float(law.var())
+    if not np.all(np.isfinite(moments)):
+        raise _bad("{field} must have a finite second moment, which this law of scipy.stats has not")
+    second = moments[0] ** 2 + moments[1]
+    if abs(second - 1) > _TOLERANCE:
+        raise _bad(
+            "{field} must have second moment 1", second, f"multiply loc and scale by {second**-0.5:.10g}"
+        )
+    name = law.dist.name
+    if name in ("norm", "uniform") and abs(moments[0]) < _TOLERANCE:
+        return Gaussian() if name == "norm" else Uniform()
+    values, probabilities, _ = parts_of(law, N_OF_SCIPY)
+    return Discrete(values, probabilities, normalise=True)
+
+
+def _bad(rule: str, value: Any = None, remedy: str | Remedy = "") -> BadValue:
+    return BadValue("readouts", rule, value, remedy)

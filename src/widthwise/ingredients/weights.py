@@ -12,22 +12,21 @@ weights.Discrete((-2.0, 0.0, 2.0), (0.125, 0.75, 0.125))
 """
 
 import abc
-import difflib
 import functools
 import math
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._bad_value import BadValue
+from .descriptions import Entry, Table
 from .finite_laws import (
     ROUNDING,
-    as_numbers,
     check_moments,
     checked_law,
+    parts_of,
     positive_variances,
     set_fields,
     standardised,
@@ -330,48 +329,75 @@ class GaussianMixture(WeightLaw):
         return mixture_channel(self.means, self.variances, self.probabilities)(x)
 
 
-_NAMED: dict[str, type[_Named]] = {"gaussian": Gaussian, "rademacher": Rademacher, "uniform": Uniform}
-_KINDS: dict[str, Any] = {"discrete": Discrete, "gaussian-mixture": GaussianMixture}
-_FORMS = [*_NAMED, "sparse-gaussian(density)", "atoms@probabilities such as -1,0,1@0.25,0.5,0.25"]
+_TABLE: Table[WeightLaw] = Table(
+    "weights",
+    WeightLaw,
+    {
+        "gaussian": Entry(Gaussian),
+        "rademacher": Entry(Rademacher),
+        "uniform": Entry(Uniform),
+        "sparse-gaussian": Entry(SparseGaussian, aliases=("sparse",)),
+        "discrete": Entry(Discrete, normalised=Discrete.normalised, is_written=False),
+        "gaussian-mixture": Entry(GaussianMixture, normalised=GaussianMixture.normalised, is_written=False),
+    },
+    from_values=lambda values, probabilities, normalise: _from_values(values, probabilities, normalise),
+    from_scipy=lambda law: _from_scipy(law),
+    other_forms=("atoms@probabilities such as -2,0,2@0.125,0.75,0.125", "atoms such as 1,-1"),
+)
+"""Where a law is added: a name and its constructor."""
+
+WEIGHTS = tuple(name for name, entry in _TABLE.entries.items() if entry.is_written)
+"""Names that :func:`resolve` knows."""
+
+MOST_ATOMS = 64
+"""Distinct values of a list of weights that are taken as the atoms of a discrete law."""
+
+N_PARTS = 32
+"""Gaussians that stand for a continuous law of scipy.stats or for a list of many weights."""
 
 
-def resolve(spec: str | Mapping[str, Any] | WeightLaw, *, normalise: bool = False) -> WeightLaw:
-    """The law named by ``spec``.
+def resolve(spec: Any, *, normalise: bool = False) -> WeightLaw:
+    """The law that is meant.
 
     Parameters
     ----------
-    spec : str, mapping or WeightLaw
-        ``"gaussian"``, ``"rademacher"``, ``"uniform"``, ``"sparse-gaussian(0.2)"`` (or ``"sparse(0.2)"``),
-        ``"atoms@probabilities"`` such as ``"-1,1@0.5,0.5"``, what ``law.spec`` gave, or a law.
+    spec
+        ``"gaussian"``, ``"rademacher"``, ``"uniform"``, ``"sparse-gaussian:0.2"`` (or ``"sparse(0.2)"``),
+        ``"atoms@probabilities"`` such as ``"-1,1@0.5,0.5"``, what ``law.spec`` gave, or a law. A list or
+        array is a sample: a discrete law of as many atoms as it has distinct values, up to 64, and
+        otherwise a mixture of 32 Gaussians with the means and variances of its 32 parts. So is a
+        continuous law of scipy.stats, but for the normal and the uniform one, which are exact.
     normalise : bool
         Shift and rescale atoms or components to mean 0 and variance 1 instead of refusing others.
     """
-    if isinstance(spec, WeightLaw):
-        return spec
-    if isinstance(spec, Mapping):
-        fields = dict(spec)
-        kind = fields.pop("kind", None)
-        if kind not in _KINDS:
-            raise ValueError(f"unknown kind of weights {kind!r}; choose from {', '.join(_KINDS)}")
-        law = _KINDS[kind]
-        expected = list(law.__dataclass_fields__)
-        if sorted(fields) != sorted(expected):
-            raise ValueError(
-                f"weights of kind {kind!r} take {', '.join(expected)}, got {', '.join(fields) or 'none'}"
-            )
-        make = law.normalised if normalise else law
-        return make(**{key: as_numbers(key, value) for key, value in fields.items()})
-    if not isinstance(spec, str):
-        raise TypeError(f"weights must be a name, a mapping or a weights law, got {spec!r}")
-    if "@" in spec:
-        columns = [as_numbers("atoms@probabilities", part.split(",")) for part in spec.split("@", 1)]
-        return (Discrete.normalised if normalise else Discrete)(*columns)
-    word = spec.strip().lower().replace("_", "-")
-    if word in _NAMED:
-        return _NAMED[word]()
-    sparse = re.fullmatch(r"sparse(?:-gaussian)?\(([^()]*)\)", word.replace(" ", ""))
-    if sparse:
-        return SparseGaussian(*as_numbers("density", [sparse.group(1)]))
-    near = difflib.get_close_matches(word, [*_NAMED, "sparse-gaussian", "sparse"], n=2)
-    hint = f"did you mean {' or '.join(repr(match) for match in near)}? " if near else ""
-    raise ValueError(f"unknown weights {spec!r}; {hint}choose from {'; '.join(_FORMS)}")
+    return _TABLE.read(spec, normalise=normalise)
+
+
+def _from_values(values: Any, probabilities: Any, normalise: bool) -> WeightLaw:
+    make: Any
+    if probabilities is None:
+        atoms, counts = np.unique(values, return_counts=True)
+        if atoms.size > MOST_ATOMS:
+            parts = np.array_split(np.sort(values), N_PARTS)
+            columns = [[part.mean() for part in parts], [max(part.var(), 1e-12) for part in parts]]
+            make = GaussianMixture.normalised if normalise else GaussianMixture
+            return make(*columns, [part.size / len(values) for part in parts])
+        values, probabilities = atoms, counts / counts.sum()
+    make = Discrete.normalised if normalise else Discrete
+    return make(values, probabilities)
+
+
+def _from_scipy(law: Any) -> WeightLaw:
+    mean, variance = float(law.mean()), float(law.var())
+    if not (math.isfinite(variance) and abs(mean) < ROUNDING and abs(variance - 1) < ROUNDING):
+        raise BadValue(
+            "weights",
+            f"{{field}} must have mean 0 and variance 1, got mean {mean:.10g} and variance {variance:.10g}",
+            remedy="choose loc and scale of the law of scipy.stats accordingly",
+        )
+    if law.dist.name in ("norm", "uniform"):
+        return Gaussian() if law.dist.name == "norm" else Uniform()
+    means, probabilities, variances = parts_of(law, N_PARTS)
+    if hasattr(law, "pmf"):
+        return Discrete.normalised(means, probabilities)
+    return GaussianMixture.normalised(means, np.maximum(variances, 1e-12), probabilities)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._sizes import alpha_from
 from ..ingredients.activations import Activation
 from ..problem import Problem
 
@@ -182,9 +183,10 @@ class Instance:
 def sample_instance(
     problem: Problem | dict[str, Any],
     d: int,
-    alpha: float,
+    alpha: float | None = None,
     seed: int = 0,
     *,
+    n: float | None = None,
     dtype: str = "float32",
     is_readout_drawn: bool = False,
 ) -> Instance:
@@ -197,6 +199,8 @@ def sample_instance(
         Dimension of the inputs, large enough that k >= 1.
     alpha : float
         Samples per d², > 0.
+    n : float
+        Number of samples in place of ``alpha`` = n/d².
     seed : int
         >= 0. Instances that differ in α only share their teacher.
     dtype : "float32" or "float64"
@@ -208,6 +212,8 @@ def sample_instance(
         problem = Problem.from_dict(problem)
     if not (isinstance(d, (int, np.integer)) and d >= 1):
         raise ValueError(f"d must be a whole number >= 1 (dimension of the inputs), got {d!r}")
+    if n is not None or alpha is None:
+        alpha = float(alpha_from(alpha, n, d))
     if not (alpha > 0 and math.isfinite(alpha)):
         raise ValueError(f"alpha must be > 0 and finite (samples per d^2), got {alpha!r}")
     if not (isinstance(seed, (int, np.integer)) and seed >= 0):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from importlib import import_module
 
+from .._bad_value import did_you_mean
 from .item import Item
 
 __all__ = ["NAMES", "choose", "find"]
@@ -30,8 +30,7 @@ NAMES = {
 def find(name: str) -> Item:
     """The item of a name."""
     if name not in NAMES:
-        near = difflib.get_close_matches(name, NAMES, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        hint = did_you_mean(name, NAMES, 1)
         raise ValueError(f"unknown item {name!r}; {hint}choose from all, {', '.join(NAMES)}")
     item: Item = import_module(f".{name.replace('-', '_')}", __package__).ITEM
     return item

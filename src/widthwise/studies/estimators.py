@@ -11,11 +11,11 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
+from .._bad_value import did_you_mean
 from .._import_path import imported
 from ..ingredients import channels
 from ..networks.instance import Instance
@@ -58,11 +58,9 @@ def resolve(estimator: Any) -> Any:
         return estimator
     if ":" not in estimator:
         if estimator not in READY_MADE:
-            near = get_close_matches(estimator, READY_MADE, n=1)
-            hint = f", did you mean {near[0]!r}?" if near else ""
             raise ValueError(
-                f"unknown estimator {estimator!r}{hint}; choose from {', '.join(READY_MADE)}, or give an "
-                "import path package.module:factory"
+                f"unknown estimator {estimator!r}; {did_you_mean(estimator, READY_MADE, 1)}"
+                f"choose from {', '.join(READY_MADE)}, or give an import path package.module:factory"
             )
         return estimator
     return imported(estimator, "estimator")

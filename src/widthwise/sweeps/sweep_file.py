@@ -8,7 +8,7 @@ r"""Sweeps as TOML files, with the line of what is wrong in them.
 
     [[problem]]
     activation = "relu"
-    readouts = ["homogeneous", "gaussian"]   # a list is so many problems
+    readouts = ["homogeneous", "gaussian"]   # a list: one problem for each
     noise = 0.1
     gamma = 0.5
 
@@ -20,7 +20,6 @@ r"""Sweeps as TOML files, with the line of what is wrong in them.
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import os
 import re
@@ -30,14 +29,13 @@ from typing import Any
 
 import numpy as np
 
-from ..ingredients import readouts, weights
-from ..problem import Problem
+from .._bad_value import BadValue, did_you_mean
+from ..problem import WORDS, Problem
 from .sweep import LearnerSpec, Sweep, _positive, _whole, seed_list
 
 __all__ = ["SweepFileError", "read_sweep"]
 
 _TOP = ("d", "alpha", "seeds", "dtype", "is_readout_drawn", "problem", "learner")
-_PARTS = ("activation", "weights", "readouts", "noise", "channel", "gamma", "normalise")
 _RANGE = re.compile(r"^\s*([^:]+):([^:]+):([^:]+)\s*$")
 
 
@@ -105,9 +103,7 @@ class _File:
         return [item for i, table in enumerate(tables) for item in read(table, i)]
 
     def _problems(self, table: dict[str, Any], position: int) -> list[Problem]:
-        self._check_names(table, _PARTS, "a problem", "problem", position)
-        if "noise" in table and "channel" in table:
-            raise self._error("give noise or channel, not both", "problem", position, "channel")
+        self._check_names(table, WORDS, "a problem", "problem", position)
         normalise = bool(table.get("normalise", False))
         choices: list[list[tuple[str, Any]]] = []
         for key, given in table.items():
@@ -117,16 +113,11 @@ class _File:
             choices.append([(key, value) for value in values])
         problems = []
         for choice in itertools.product(*choices):
-            parts: dict[str, Any] = {}
-            for key, value in choice:
-                try:
-                    parts["channel" if key == "noise" else key] = _part(key, value, normalise)
-                except (ValueError, TypeError) as error:
-                    raise self._error(str(error), "problem", position, key) from None
             try:
-                problems.append(Problem(**parts))
-            except (ValueError, TypeError) as error:
-                raise self._error(str(error), "problem", position, None) from None
+                problems.append(Problem(**dict(choice), normalise=normalise))
+            except BadValue as error:
+                blamed = error.field if error.field in table else None
+                raise self._error(error.words("file"), "problem", position, blamed) from None
         return problems
 
     def _learner(self, table: dict[str, Any], position: int) -> list[LearnerSpec]:
@@ -145,8 +136,7 @@ class _File:
     ) -> None:
         for key in table:
             if key not in known:
-                near = difflib.get_close_matches(key, known, n=1)
-                hint = f"did you mean {near[0]!r}? " if near else ""
+                hint = did_you_mean(key, known, 1)
                 raise self._error(
                     f"{what} has no {key!r}; {hint}it takes {', '.join(known)}", kind, position, key
                 )
@@ -170,23 +160,6 @@ class _File:
                 if key is not None and re.match(rf"""\s*["']?{re.escape(key)}["']?\s*[=.]""", line):
                     return number
         return header
-
-
-def _part(key: str, value: Any, normalise: bool) -> Any:
-    """An ingredient that can be checked alone."""
-    if key == "readouts":
-        return readouts.resolve(value, normalise=normalise)
-    if key == "weights":
-        return weights.resolve(value, normalise=normalise)
-    if key == "noise" and (isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0):
-        raise ValueError(f"noise must be a number > 0 (variance of the label noise), got {value!r}")
-    Problem(
-        **{
-            "channel" if key == "noise" else key: value,
-            **({"readouts": "rademacher"} if key == "channel" else {}),
-        }
-    )
-    return value
 
 
 def _numbers(value: Any) -> Any:

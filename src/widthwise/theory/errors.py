@@ -16,12 +16,12 @@ import math
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._bad_value import did_you_mean
 from ..ingredients.channels import Additive, Channel
 from ..ingredients.channels.integrated import Integrated
 from ..ingredients.channels.quadrature import quadrature
@@ -97,10 +97,9 @@ def check_error(problem: Problem, name: str) -> tuple[str, str]:
     if measure.startswith("gibbs-"):
         measure, kind = measure.removeprefix("gibbs-"), "gibbs"
     if measure not in MEASURES:
-        near = get_close_matches(str(name), ERRORS, n=1)
-        hint = f", did you mean {near[0]!r}?" if near else ""
         raise ValueError(
-            f"unknown error {name!r}{hint}; choose from {', '.join(MEASURES)}, or one of them after gibbs-"
+            f"unknown error {name!r}; {did_you_mean(name, ERRORS, 1)}choose from {', '.join(MEASURES)}, "
+            "or one of them after gibbs-"
         )
     _check(problem.channel, measure, kind, None)
     return measure, kind
@@ -347,11 +346,9 @@ def _check(channel: Channel, measure: Any, kind: str, prediction: Any) -> None:
     if callable(measure):
         return
     if measure not in MEASURES:
-        near = get_close_matches(str(measure), MEASURES, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(
-            f"unknown error {measure!r}; {hint}choose from {', '.join(MEASURES)}, or pass a cost "
-            "C(y, prediction)"
+            f"unknown error {measure!r}; {did_you_mean(measure, MEASURES, 1)}"
+            f"choose from {', '.join(MEASURES)}, or pass a cost C(y, prediction)"
         )
     if prediction is not None:
         raise ValueError(f"{measure!r} has its own optimal prediction; pass prediction= only with a cost")

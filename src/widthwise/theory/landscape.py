@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._display import Plotted
+from .._sizes import alpha_from
 from ..numerics.roots import decreasing_root
 from ..problem import Problem
 from .families.averages import Averages, class_averages
@@ -43,7 +44,14 @@ class Landscape(Plotted):
     profile: np.ndarray | None
 
 
-def landscape(problem: Problem, alpha: float, n_points: int = 121) -> Landscape:
+def landscape(
+    problem: Problem,
+    alpha: float | None = None,
+    n_points: int = 121,
+    *,
+    n: float | None = None,
+    d: float | None = None,
+) -> Landscape:
     """The RS potential at α, maximised over everything but the overall overlap; right to about 1e-6.
 
     Parameters
@@ -51,7 +59,7 @@ def landscape(problem: Problem, alpha: float, n_points: int = 121) -> Landscape:
     n_points : int
         Values of 𝒬, denser towards 1, where discrete weights have their narrow maximum.
     """
-    at = float(as_alpha(alpha, scalar=True)[0])
+    at = float(as_alpha(alpha_from(alpha, n, d), scalar=True)[0])
     setting = setting_of(problem)
     classes = setting.classes
     # 𝒬 = 1 itself has infinite conjugates; the last point is as close as any solution that can be seen.

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._display import Plotted
+from .._sizes import alpha_linear_from
 from ..problem import Problem
 
 __all__ = ["LinearRegime", "solve_linear"]
@@ -45,9 +46,15 @@ class LinearRegime(Plotted):
     gibbs_error: np.ndarray
 
 
-def solve_linear(problem: Problem, alpha_linear: ArrayLike) -> LinearRegime:
-    """Overlap q₁ and errors at n = α₁d samples, α₁ > 0 (a number or an array)."""
-    given = np.asarray(alpha_linear, dtype=float)
+def solve_linear(
+    problem: Problem,
+    alpha_linear: ArrayLike | None = None,
+    *,
+    n: ArrayLike | None = None,
+    d: float | None = None,
+) -> LinearRegime:
+    """Overlap q₁ and errors at n = α₁d samples, α₁ > 0 (a number or an array); or at n samples, given d."""
+    given = np.asarray(alpha_linear_from(alpha_linear, n, d), dtype=float)
     bad = ~((given > 0) & np.isfinite(given))
     if np.any(bad):
         raise ValueError(

@@ -13,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._sizes import alpha_from
 from ..ingredients.weights import Gaussian
 from ..problem import Problem
 from .errors import check_error, with_error
@@ -52,9 +53,11 @@ class InexactPotentialWarning(UserWarning):
 
 def solve(
     problem: Problem,
-    alpha: float,
+    alpha: float | None = None,
     branch: str = "equilibrium",
     *,
+    n: float | None = None,
+    d: float | None = None,
     theory: str = "main",
     error: str | None = None,
 ) -> Solution:
@@ -69,6 +72,8 @@ def solve(
     problem : Problem
     alpha : float
         Samples per squared dimension n/d², > 0.
+    n, d : float
+        Number of samples and dimension of the inputs, in place of ``alpha`` = n/d².
     branch : {"equilibrium", "universal", "specialised"}
         "universal" has every overlap 0; "specialised" is the one of highest free entropy
         among those that have not (preferring stable ones).
@@ -86,24 +91,33 @@ def solve(
         Where the branch has no solution the status says so and the numbers are NaN;
         ``solution.require()`` raises ``NotConverged``.
     """
-    return _curve(problem, as_alpha(alpha, scalar=True), branch, theory, error)[0]
+    return _curve(problem, as_alpha(alpha_from(alpha, n, d), scalar=True), branch, theory, error)[0]
 
 
-def solutions(problem: Problem, alpha: float, *, theory: str = "main") -> list[Solution]:
-    """Every solution found at α, highest free entropy first, stable or not."""
-    return all_solutions(problem, as_alpha(alpha, scalar=True), theory)[0]
+def solutions(
+    problem: Problem,
+    alpha: float | None = None,
+    *,
+    n: float | None = None,
+    d: float | None = None,
+    theory: str = "main",
+) -> list[Solution]:
+    """Every solution found at α (or n/d²), highest free entropy first, stable or not."""
+    return all_solutions(problem, as_alpha(alpha_from(alpha, n, d), scalar=True), theory)[0]
 
 
 def learning_curve(
     problem: Problem,
-    alphas: ArrayLike,
+    alphas: ArrayLike | None = None,
     branch: str = "equilibrium",
     *,
+    n: ArrayLike | None = None,
+    d: float | None = None,
     theory: str = "main",
     error: str | None = None,
 ) -> LearningCurve:
-    """Solutions along α on one branch; see :func:`solve`. The whole curve is one batch."""
-    return _curve(problem, as_alpha(alphas), branch, theory, error)
+    """Solutions along α (or along n, at d) on one branch; see :func:`solve`. The whole curve is one batch."""
+    return _curve(problem, as_alpha(alpha_from(alphas, n, d)), branch, theory, error)
 
 
 def _curve(problem: Problem, alpha: np.ndarray, branch: str, theory: str, error: str | None) -> LearningCurve:

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._display import Plotted
+from .._sizes import alpha_from
 from ..denoising import MatrixDenoiser
 from ..ingredients import channels
 from ..problem import Problem
@@ -62,8 +63,9 @@ class StateEvolution(Plotted):
 
 def state_evolution(
     problem: Problem,
-    alpha: float,
+    alpha: float | None = None,
     *,
+    n: float | None = None,
     d: int | None = None,
     n_steps: int | None = None,
     rtol: float = 1e-12,
@@ -77,12 +79,14 @@ def state_evolution(
         Any channel with a free entropy, any readouts, any gamma.
     alpha : float
         Samples per d², > 0.
+    n : float
+        Number of samples, with ``d``, in place of ``alpha``.
     d : int or None
         Dimension of the inputs, for the error of the linear part; None leaves it out.
     n_steps : int or None
         Exactly so many steps; None iterates until the error changes by less than ``rtol`` of itself.
     """
-    alpha = float(alpha)
+    alpha = float(alpha_from(alpha, n, d) if n is not None or alpha is None else alpha)
     if not (alpha > 0 and math.isfinite(alpha)):
         raise ValueError(f"alpha must be > 0 and finite (samples per d^2), got {alpha:g}")
     if d is not None and d < 1:
