@@ -451,7 +451,7 @@ def test_callables_match_formulas(function, formula):
 @pytest.mark.parametrize(
     ("spec", "reason"),
     [
-        ("rleu", r"unknown activation 'rleu'; did you mean relu"),
+        ("rleu", r"unknown activation 'rleu'; did you mean 'relu'"),
         ("nonsense-name", "choose from relu"),
         ("he1", "degree N between 2 and 50"),
         ("he99", "degree N between 2 and 50"),
@@ -465,7 +465,7 @@ def test_callables_match_formulas(function, formula):
         ("exp(x**2)", "grows too fast"),
         ("exp(x**4)", "must be finite"),
         ("tanh(2*x", "at position 9"),
-        (3.5, "an activation is a name"),
+        (3.5, "activation must be a name"),
         (lambda x: x / 0.0, "must be finite"),
     ],
 )
