@@ -7,6 +7,7 @@ made them smaller (the function itself is known no better), or when it has becom
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 import numpy as np
 
@@ -99,6 +100,26 @@ class PiecewiseChebyshev:
         value, slope, curvature = _clenshaw(self._series[which][panel], t)
         half = self._half[panel]
         return value, slope / half, curvature / half**2
+
+    def values(self, x: np.ndarray, n_functions: int | None = None) -> np.ndarray:
+        """The first functions (or all of them) at x, as rows, without derivatives."""
+        panel, t = self._locate(x)
+        terms = self._terms(n_functions)
+        b1 = b2 = np.zeros((terms.shape[1], t.size))
+        for k in range(terms.shape[0] - 1, 0, -1):
+            b1, b2 = terms[k].take(panel, axis=1) + 2 * t * b1 - b2, b1
+        result: np.ndarray = terms[0].take(panel, axis=1) + t * b1 - b2
+        return result
+
+    def _terms(self, n_functions: int | None) -> np.ndarray:
+        """Coefficients by term, function and panel."""
+        if n_functions not in self._by_term:
+            self._by_term[n_functions] = np.ascontiguousarray(np.moveaxis(self._series[:n_functions], 2, 0))
+        return self._by_term[n_functions]
+
+    @cached_property
+    def _by_term(self) -> dict[int | None, np.ndarray]:
+        return {}
 
     def integrated(self, which: int) -> PiecewiseChebyshev:
         """The integral of one function from the lower end."""

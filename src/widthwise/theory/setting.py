@@ -78,6 +78,12 @@ class Setting:
         gap = 0.5 * self.mu2_squared * matrix_mmse + kernel_gap
         return np.clip(gap, 0.0, self.power)  # rounding of sums
 
+    def log_alpha_and_bend(self, log_coupling: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """:meth:`log_alpha`, and ψ_out''/ψ_out', by which ln α grows with the gap."""
+        slope, curvature = self.problem.channel.free_entropy_slopes(gap, self.power)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(0.5 * self.gamma) + log_coupling - np.log(slope), curvature / slope
+
     def log_alpha(self, log_coupling: np.ndarray, gap: np.ndarray) -> np.ndarray:
         """ln of the α at which the data give the coupling B = (2α/γ) ψ_out'."""
         slope = self.problem.channel.free_entropy_slope(gap, self.power)

@@ -20,6 +20,7 @@ import numpy as np
 
 from ..ingredients.activations import Activation
 from ..ingredients.weights import WeightLaw
+from ..numerics.piecewise import PiecewiseChebyshev
 
 __all__ = ["Root", "UnitTable", "UnitValues", "evaluate_units", "unit_table"]
 
@@ -73,31 +74,51 @@ def evaluate_units(activation: Activation, weights: WeightLaw, snr: np.ndarray) 
     channel = weights.channel(snr)
     gap = np.minimum(channel.mmse, 1.0)  # rounding
     overlap = np.minimum(channel.overlap, 1.0)
-    curvature = _kernel_curvature(activation, gap)
-    # Relative accuracy near Q = 0 from g itself, near 1 from the gap.
+    total = float(activation.tail_kernel(1.0))
+    kernel_gap = activation.tail_kernel_gap(gap)
+    # g'' diverges at gap = 0 for kinks and jumps, while F' vanishes faster: it is taken a whisker above.
+    curvature = np.minimum(activation.tail_kernel_gap_curvature(np.maximum(gap, 1e-190)), 1e300)
+    kernel_slope, kernel = activation.tail_kernel_gap_slope(gap), total - kernel_gap
+    # Relative accuracy near Q = 1 comes from the gap, near 0 from Q itself.
+    is_small = overlap < 0.5
+    if is_small.any():
+        q = overlap[is_small]
+        kernel[is_small] = activation.tail_kernel(q)
+        kernel_slope[is_small] = activation.tail_kernel_slope(q)
+        curvature[is_small] = activation.tail_kernel_curvature(q)
     return UnitValues(
         snr,
         overlap,
         gap,
         channel.overlap_slope,
         channel.entropy_deficit,
-        activation.tail_kernel_gap_slope(gap),
+        kernel_slope,
         curvature * channel.overlap_slope,
-        activation.tail_kernel_gap(gap),
-        activation.tail_kernel(overlap),
+        kernel_gap,
+        kernel,
     )
 
 
-def _kernel_curvature(activation: Activation, gap: np.ndarray) -> np.ndarray:
-    """g''(1 - gap), for products with F'.
-
-    It diverges at gap = 0 for kinks and jumps, while F' vanishes faster: it is taken a whisker above.
-    """
-    return np.minimum(activation.tail_kernel_gap_curvature(np.maximum(gap, 1e-190)), 1e300)
+# Rows of the table; the first four are all that roots need.
+_TABULATED = (
+    "overlap",
+    "kernel_slope",
+    "overlap_slope",
+    "kernel_curvature",
+    "gap",
+    "kernel_gap",
+    "entropy",
+    "kernel",
+)
+_N_FOR_ROOTS = 4
+_LEAST = 1e-300  # of what is tabulated as a logarithm; below it is 0
 
 
 class UnitTable:
-    """The unit functions of an activation and a law of the weights, and the roots of units."""
+    """The unit functions of an activation and a law of the weights, and the roots of units.
+
+    All functions are positive (the entropy negative) and smooth in ln x: their logarithms are tabulated.
+    """
 
     def __init__(self, activation: Activation, weights: WeightLaw) -> None:
         self.activation, self.weights = activation, weights
@@ -111,10 +132,54 @@ class UnitTable:
         self.grid = _GRID[keep]
         self.log_grid = np.log(self.grid)
         self.values = UnitValues(*(getattr(on_grid, f.name)[keep] for f in fields(UnitValues)))
+        self._log_gap = np.log(np.maximum(self.values.gap, _LEAST_GAP))
+        self._at_zero = evaluate_units(activation, weights, np.zeros(1))
+        self._table = PiecewiseChebyshev(
+            self._logarithms,
+            (float(self.log_grid[0]), float(self.log_grid[-1])),
+            widest=1.0,
+            narrowest=0.01,
+            atol=1e-13,
+            noise=1e-3,
+        )
+
+    def _logarithms(self, log_snr: np.ndarray) -> np.ndarray:
+        values = evaluate_units(self.activation, self.weights, np.exp(log_snr))
+        rows = [np.abs(getattr(values, name)) for name in _TABULATED]
+        return np.log(np.maximum(np.nan_to_num(np.stack(rows)), _LEAST))
+
+    def _looked_up(self, log_snr: np.ndarray, n_functions: int | None = None) -> np.ndarray:
+        values = np.exp(self._table.values(log_snr, n_functions))
+        values[values < 2 * _LEAST] = 0.0
+        return values
 
     def __call__(self, snr: np.ndarray) -> UnitValues:
         # Newton's method may look far beyond any solution.
-        return evaluate_units(self.activation, self.weights, np.clip(np.nan_to_num(snr), 0.0, _LARGEST))
+        snr = np.clip(np.nan_to_num(snr), 0.0, _LARGEST)
+        flat = snr.ravel()
+        with np.errstate(divide="ignore"):
+            log_snr = np.log(flat)
+        is_tabulated = (log_snr >= self._table.low) & (log_snr <= self._table.high)
+        rows = np.empty((len(_TABULATED), flat.size))
+        if is_tabulated.any():
+            rows[:, is_tabulated] = self._looked_up(log_snr[is_tabulated])
+            rows[_TABULATED.index("entropy"), is_tabulated] *= -1
+        is_zero = flat == 0
+        if is_zero.any():
+            rows[:, is_zero] = np.stack([getattr(self._at_zero, name) for name in _TABULATED])
+        rest = ~is_tabulated & ~is_zero
+        if rest.any():
+            beyond = evaluate_units(self.activation, self.weights, flat[rest])
+            rows[:, rest] = np.stack([getattr(beyond, name) for name in _TABULATED])
+        named = {name: row.reshape(snr.shape) for name, row in zip(_TABULATED, rows, strict=True)}
+        return UnitValues(snr=snr, **named)
+
+    def _for_roots(self, log_snr: np.ndarray) -> np.ndarray:
+        """Q, g', F' and dg'/dx."""
+        if log_snr.size and log_snr.min() >= self._table.low and log_snr.max() <= self._table.high:
+            return self._looked_up(log_snr, _N_FOR_ROOTS)
+        values = self(np.exp(log_snr))
+        return np.stack([getattr(values, name) for name in _TABULATED[:_N_FOR_ROOTS]])
 
     @property
     def n_sections(self) -> int:
@@ -126,6 +191,15 @@ class UnitTable:
         t = self.values
         with np.errstate(divide="ignore", over="ignore"):
             return np.log(pull[:, None] * t.overlap + coupling[:, None] * t.kernel_slope)
+
+    def rough_odds(self, snr: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        """ln of E v²Q² over 1 - E v²Q², to a few digits, for classes (columns) of the given powers."""
+        with np.errstate(divide="ignore"):
+            log_snr = np.log(snr)
+        overlap = np.interp(log_snr, self.log_grid, self.values.overlap, left=0.0)
+        gap = np.exp(np.interp(log_snr, self.log_grid, self._log_gap))
+        with np.errstate(divide="ignore"):
+            return np.log(overlap**2 @ powers) - np.log((gap * (1 + overlap)) @ powers)
 
     def roots(
         self,
@@ -204,15 +278,12 @@ class UnitTable:
         active = np.arange(z.size)
         for _ in range(_N_POLISH):
             x = np.exp(z[active])
-            channel = self.weights.channel(np.clip(x, 0.0, _LARGEST))
-            overlap, gap = np.minimum(channel.overlap, 1.0), np.minimum(channel.mmse, 1.0)
-            kernel_slope = self.activation.tail_kernel_gap_slope(gap)
-            curvature = _kernel_curvature(self.activation, gap)
+            overlap, kernel_slope, overlap_slope, kernel_curvature = self._for_roots(z[active])
             a, b = pull[active], coupling[active]
             with np.errstate(all="ignore"):
                 force = a * overlap + b * kernel_slope
                 error = z[active] - np.log(values2[active] * force)  # rises through the root
-                rate = 1 - x * (a + b * curvature) * channel.overlap_slope / force
+                rate = 1 - x * (a * overlap_slope + b * kernel_curvature) / force
                 step = -error / rate
             low[active] = np.where(error < 0, z[active], low[active])
             high[active] = np.where(error > 0, z[active], high[active])

@@ -104,6 +104,9 @@ class Gaussian(Additive):
     def free_entropy_curvature(self, gap: ArrayLike, power: float) -> np.ndarray:
         return 0.5 / (self.noise + np.asarray(gap)) ** 2
 
+    def free_entropy_slopes(self, gap: ArrayLike, power: float) -> tuple[np.ndarray, np.ndarray]:
+        return self.free_entropy_slope(gap, power), self.free_entropy_curvature(gap, power)
+
     def free_entropy_known(self, power: float) -> float:
         return -0.5 * math.log(2 * math.pi * math.e * self.noise)
 

@@ -134,17 +134,20 @@ class Channel:
         """ψ, ψ', ψ'' and the mean-square Bayes error at each gap (one axis), of shape (4, n)."""
         raise NotImplementedError
 
-    def _values(self, which: int, gap: ArrayLike, power: float) -> np.ndarray:
+    def _values(self, which: int | slice, gap: ArrayLike, power: float) -> np.ndarray:
         gap = np.asarray(gap, dtype=float)
         if np.any(gap < 0):
             raise ValueError(f"the gap r - q must be >= 0, got {np.min(gap):g}")
         # A gap may underflow to 0, where some channels have no finite slope, and exceed r by rounding.
         flat = np.clip(gap.reshape(-1), _LEAST_GAP, power)
         known = ~np.isnan(flat)
-        result = np.full(flat.size, np.nan)
-        if known.any():  # a Newton step may have left the domain in every row
-            result[known] = self._evaluate(flat[known], float(power))[which]
-        return result.reshape(gap.shape)
+        result = np.full((4, flat.size), np.nan)
+        if known.all():
+            result = self._evaluate(flat, float(power))
+        elif known.any():  # a Newton step may have left the domain
+            result[:, known] = self._evaluate(flat[known], float(power))
+        chosen = result[which]
+        return chosen.reshape(chosen.shape[:-1] + gap.shape)
 
     def free_entropy(self, gap: ArrayLike, power: float) -> np.ndarray:
         """ψ_out at q = power - gap."""
@@ -157,6 +160,11 @@ class Channel:
     def free_entropy_curvature(self, gap: ArrayLike, power: float) -> np.ndarray:
         """∂²ψ_out/∂q² >= 0."""
         return self._values(2, gap, power)
+
+    def free_entropy_slopes(self, gap: ArrayLike, power: float) -> tuple[np.ndarray, np.ndarray]:
+        """∂ψ_out/∂q and ∂²ψ_out/∂q², for less than the cost of two."""
+        slope, curvature = self._values(slice(1, 3), gap, power)
+        return slope, curvature
 
     def free_entropy_known(self, power: float) -> float:
         """ψ_out(power; power): minus the entropy of the label given λ."""

@@ -90,11 +90,27 @@ class ClassFamily(Family):
     def log_coupling(self, points: Points) -> np.ndarray:
         return points.z[:, 1]
 
-    def state(self, u: np.ndarray, z: np.ndarray, *, is_rough: bool = False) -> ClassState:
+    def state(self, u: np.ndarray, z: np.ndarray) -> ClassState:
         setting = self.setting
         pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + z[:, 1])
-        pull = np.exp(pair.log_pull) / setting.gamma
-        return self._state(u, pair, pull, np.exp(z[:, 1]), is_rough)
+        pull, coupling = np.exp(pair.log_pull) / setting.gamma, np.exp(z[:, 1])
+        snr = self.snr(u, pull, coupling)
+        j = self.moving
+        units = setting.units
+        rest = np.delete(np.arange(self.values2.size), j)
+        averages = class_averages(units, self.values2[rest], self.powers[rest], snr[:, rest], pull, coupling)
+        own = units(np.exp(u))
+        mass, power = self.powers[j] / self.values2[j], self.powers[j]
+        nothing = np.zeros((2, u.size))
+        averages = averages + Averages(
+            power * own.overlap**2,
+            power * own.gap * (1 + own.overlap),
+            power * own.kernel_gap,
+            mass * own.entropy,
+            nothing,
+            nothing,
+        )
+        return ClassState(pair, pull, coupling, snr, own, averages)
 
     def couplings(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A and B."""
@@ -114,27 +130,6 @@ class ClassFamily(Family):
             roots(self.values2[j + 1 :], pull, coupling, self.smaller, x, is_rough=is_rough),
         ]
         return np.concatenate(parts, axis=1)
-
-    def _state(
-        self, u: np.ndarray, pair: MatrixPair, pull: np.ndarray, coupling: np.ndarray, is_rough: bool
-    ) -> ClassState:
-        snr = self.snr(u, pull, coupling, is_rough=is_rough)
-        j = self.moving
-        units = self.setting.units
-        rest = np.delete(np.arange(self.values2.size), j)
-        averages = class_averages(units, self.values2[rest], self.powers[rest], snr[:, rest], pull, coupling)
-        own = units(np.exp(u))
-        mass, power = self.powers[j] / self.values2[j], self.powers[j]
-        nothing = np.zeros((2, u.size))
-        averages = averages + Averages(
-            power * own.overlap**2,
-            power * own.gap * (1 + own.overlap),
-            power * own.kernel_gap,
-            mass * own.entropy,
-            nothing,
-            nothing,
-        )
-        return ClassState(pair, pull, coupling, snr, own, averages)
 
     def system(self, u: np.ndarray, z: np.ndarray) -> System:
         s, setting = self.state(u, z), self.setting
@@ -160,10 +155,7 @@ class ClassFamily(Family):
             ]
         )
         gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
-        channel = setting.problem.channel
-        bend = channel.free_entropy_curvature(gap, setting.power) / channel.free_entropy_slope(
-            gap, setting.power
-        )
+        log_alpha, bend = setting.log_alpha_and_bend(z[:, 1], gap)
         gap_a, gap_b = averages.kernel_slopes
         gap_by_z = np.column_stack(
             [
@@ -174,7 +166,7 @@ class ClassFamily(Family):
         gap_by_u = -power * own.kernel_slope * own.overlap_slope * x
         alpha_by_z = bend[:, None] * gap_by_z
         alpha_by_z[:, 1] += 1
-        return System(errors, by_z, by_u, setting.log_alpha(z[:, 1], gap), alpha_by_z, bend * gap_by_u)
+        return System(errors, by_z, by_u, log_alpha, alpha_by_z, bend * gap_by_u)
 
     def guess(self, u: np.ndarray) -> np.ndarray:
         """By the share of B in the force on the moving class: given it, everything else is explicit."""
@@ -196,9 +188,8 @@ class ClassFamily(Family):
             ) + log_share
 
         def tilt(log_pull: np.ndarray, log_coupling: np.ndarray) -> np.ndarray:
-            pull, coupling = np.exp(log_pull), np.exp(log_coupling)
-            state = self._state(u, None, pull, coupling, True)  # type: ignore[arg-type]
-            return rough_tilt(state.averages.odds)
+            snr = self.snr(u, np.exp(log_pull), np.exp(log_coupling), is_rough=True)
+            return rough_tilt(setting.units.rough_odds(snr, self.powers))
 
         def surplus(s: np.ndarray) -> np.ndarray:
             """ln of the pull assumed over the one that τ and q̂₂ give; falls with the share of B."""
@@ -211,7 +202,7 @@ class ClassFamily(Family):
             s = np.zeros(u.size)
             if setting.mu2_squared > 0:
                 ends = np.full(u.size, _LOGIT)
-                s = decreasing_root(surplus, -ends, ends, atol=1e-3)
+                s = decreasing_root(surplus, -ends, ends, atol=0.02)
             log_pull, log_coupling = couplings(s)
             return np.column_stack([tilt(log_pull, log_coupling), log_coupling])
 

@@ -66,10 +66,7 @@ class ProfileFamily(Family):
         by_z = (odds_a * pair.pull_by_hat + odds_b)[:, None, None]
         by_u = (odds_a * pair.pull_by_tilt - pair.rate)[:, None]
         gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
-        channel = setting.problem.channel
-        bend = channel.free_entropy_curvature(gap, setting.power) / channel.free_entropy_slope(
-            gap, setting.power
-        )
+        log_alpha, bend = setting.log_alpha_and_bend(z[:, 0], gap)
         gap_a, gap_b = averages.kernel_slopes
         alpha_by_z = 1 + bend * (half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b)
         alpha_by_u = bend * (half * pair.after_by_tilt + gap_a * pair.pull_by_tilt)
@@ -77,7 +74,7 @@ class ProfileFamily(Family):
             (averages.odds - pair.odds)[:, None],
             by_z,
             by_u,
-            setting.log_alpha(z[:, 0], gap),
+            log_alpha,
             alpha_by_z[:, None],
             alpha_by_u,
         )

@@ -71,16 +71,13 @@ class ThresholdFamily(Family):
         half = 0.5 * setting.mu2_squared
         odds_a, odds_b = averages.odds_slopes
         gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
-        channel = setting.problem.channel
-        bend = channel.free_entropy_curvature(gap, setting.power) / channel.free_entropy_slope(
-            gap, setting.power
-        )
+        log_alpha, bend = setting.log_alpha_and_bend(u, gap)
         gap_a, gap_b = averages.kernel_slopes
         return System(
             (averages.odds - pair.odds)[:, None],
             (odds_a * pair.pull_by_tilt - pair.rate)[:, None, None],
             (odds_a * pair.pull_by_hat + odds_b)[:, None],
-            setting.log_alpha(u, gap),
+            log_alpha,
             (bend * (half * pair.after_by_tilt + gap_a * pair.pull_by_tilt))[:, None],
             1 + bend * (half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b),
         )

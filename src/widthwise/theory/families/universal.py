@@ -75,11 +75,10 @@ class UniversalFamily(Family):
         setting, n = self.setting, u.size
         pair = self.pair(u)
         gap = setting.output_gap(pair.mmse_after, np.full(n, setting.kernel_total))
-        channel = setting.problem.channel
-        slope = channel.free_entropy_slope(gap, setting.power)
+        slope, curvature = setting.problem.channel.free_entropy_slopes(gap, setting.power)
         # Where ψ_out' is rounding around 0 nothing can be said, and no α is met.
         slope = np.where(slope > self._least_slope, slope, np.nan)
-        bend = channel.free_entropy_curvature(gap, setting.power) / slope
+        bend = curvature / slope
         by_u = 1 + bend * 0.5 * setting.mu2_squared * pair.after_by_hat
         return System(
             np.empty((n, 0)),
