@@ -5,91 +5,32 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import CancelledError
 from pathlib import Path
 
 import pytest
 
-from widthwise._threads import THREAD_VARIABLES
+from patience import PATIENCE, is_alive, until
 from widthwise._worker_process import receive, send
 from widthwise._workers import LocalProcesses, TookTooLong, WorkerDied, _environment, _Worker, report
+from worker_calls import (
+    count,
+    crash,
+    die,
+    doze,
+    environment,
+    fail_with_two_parts,
+    hold_the_interpreter,
+    interrupted,
+    leave,
+    remember,
+    remembered,
+    unsendable,
+    wait_for,
+)
 
 HERE = Path(__file__).parent
-PATIENCE = 60.0  # seconds for what takes a fraction of one on an idle machine
-
-
-# What workers do: they import this module by its name.
-
-
-def doze(seconds: float) -> int:
-    time.sleep(seconds)
-    return os.getpid()
-
-
-def count(n: int) -> str:
-    for i in range(n):
-        report(i)
-    return "counted"
-
-
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def interrupted(folder: str) -> str:
-    try:
-        Path(folder, str(os.getpid())).touch()
-        time.sleep(PATIENCE)
-    except KeyboardInterrupt:
-        return "in order"
-    return "too late"
-
-
-def environment() -> dict[str, str]:
-    return {name: os.environ[name] for name in THREAD_VARIABLES}
-
-
-MEMORY = []
-
-
-def remember(value: int) -> None:
-    MEMORY.append(value)
-
-
-def remembered() -> list[int]:
-    return MEMORY
-
-
-def unsendable() -> object:
-    return threading.Lock()
-
-
-class TwoPartError(Exception):
-    """Cannot be made again from its text, so no other process can read it."""
-
-    def __init__(self, first: str, second: str) -> None:
-        super().__init__(first + second)
-
-
-def fail_with_two_parts() -> None:
-    raise TwoPartError("a", "b")
-
-
-def until(condition) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    status = Path(f"/proc/{pid}/stat")
-    return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
+LIMIT = PATIENCE / 120  # seconds for what is to be ended; plenty for what is not
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +63,15 @@ def test_a_worker_that_dies_takes_its_own_call_only(pool):
     with pytest.raises(WorkerDied, match="SIGKILL"):
         dead.result(PATIENCE)
     assert alive.result(PATIENCE) in pool.pids
+
+
+def test_it_is_told_what_a_worker_died_of(pool, monkeypatch):
+    for call, cause in ((die, "killed"), (crash, "crash"), (leave, "crash")):
+        assert pool.submit(call).exception(PATIENCE).cause == cause
+    counts = iter([5, 6])
+    monkeypatch.setattr("widthwise._workers._n_starved_of_memory", lambda: next(counts))
+    starved = pool.submit(die).exception(PATIENCE)
+    assert starved.cause == "memory" and "memory of this machine ran out" in str(starved)
 
 
 def test_reports_come_in_order_before_the_answer(pool):
@@ -165,11 +115,53 @@ def test_ctrl_c_is_for_the_call_that_runs(pool, tmp_path):
 
 
 def test_a_call_that_takes_too_long_is_ended():
-    with LocalProcesses(1, time_limit=0.4) as processes:
+    with LocalProcesses(1, time_limit=LIMIT) as processes:
         slow, quick = processes.submit(doze, PATIENCE), processes.submit(doze, 0.0)
-        with pytest.raises(TookTooLong, match="more than 0.4 seconds"):
+        with pytest.raises(TookTooLong, match="more than .* seconds"):
             slow.result(PATIENCE)
         assert quick.result(PATIENCE) in processes.pids
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs alarms")
+@pytest.mark.parametrize("call", [doze, hold_the_interpreter])
+def test_a_worker_keeps_to_its_time_by_itself(call, monkeypatch):
+    monkeypatch.setattr("widthwise._workers.threading.Timer", lambda *_: threading.Thread(target=int))
+    monkeypatch.setattr(threading.Thread, "cancel", lambda self: None, raising=False)
+    with LocalProcesses(1, time_limit=LIMIT) as processes:
+        with pytest.raises(TookTooLong, match="more than .* seconds"):
+            processes.submit(call, PATIENCE).result(PATIENCE)
+        assert processes.submit(doze, 0.0).result(PATIENCE) in processes.pids
+
+
+def test_groups_take_turns(tmp_path):
+    gate, order = tmp_path / "gate", []
+    with LocalProcesses(1) as processes:
+        first = processes.submit_for("a", wait_for, str(gate))
+        until(first.running)
+        calls = [processes.submit_for(group, doze, 0.0) for group in "aaabbc"]
+        for call, name in zip(calls, ("a2", "a3", "a4", "b1", "b2", "c1"), strict=True):
+            call.add_done_callback(lambda _, name=name: order.append(name))
+        gate.touch()
+        for call in calls:
+            call.result(PATIENCE)
+    assert order == ["a2", "b1", "c1", "a3", "b2", "a4"]
+
+
+def test_a_group_that_waits_gets_a_process_of_its_own_and_then_its_share(tmp_path, monkeypatch):
+    """Three long calls, two usual processes and three at most: a fourth group is answered all the same."""
+    monkeypatch.setattr("widthwise._workers._IDLE", 0.2)
+    gate = str(tmp_path / "gate")
+    with LocalProcesses(2, n_most=3, share=LIMIT / 4) as processes:
+        long = []
+        for group in "abc":  # c gets the third
+            long.append(processes.submit_for(group, wait_for, gate))
+            until(lambda: processes._running.get(long[-1]))
+        assert processes.submit_for("d", doze, 0.0).result(PATIENCE) in processes.pids
+        ended = [call for call in long if call.done()]
+        assert ended == long[:1] and "others wait" in str(ended[0].exception())
+        Path(gate).touch()
+        assert all(call.result(PATIENCE) for call in long if call not in ended)
+        until(lambda: len(processes.pids) == 2)
 
 
 def test_threads_are_limited_and_workers_are_initialized_without_being_asked():
@@ -200,7 +192,8 @@ def test_processes_that_are_shut_down_take_nothing_and_leave_nothing():
 PARENT = """
 import os, subprocess, sys, time
 sys.path.insert(0, sys.argv[1])
-from test_workers import LocalProcesses, doze
+from widthwise._workers import LocalProcesses
+from worker_calls import doze
 processes = LocalProcesses(1)
 pid = processes.submit(doze, 0.0).result()
 if sys.argv[2] == "busy":
@@ -239,7 +232,7 @@ def test_a_worker_ends_when_its_input_does_also_in_the_middle_of_a_call():
     send(worker.stdin, (os.getpid(), sys.path))
     send(worker.stdin, (None, ()))
     assert receive(worker.stdout) == ("ready", None)
-    send(worker.stdin, (doze, (PATIENCE,), {}))
+    send(worker.stdin, (doze, (PATIENCE,), {}, None))
     worker.stdin.close()
     until(lambda: not worker.is_alive)
 

@@ -2,7 +2,8 @@
 
 Calls come on standard input and answers go to standard output, each a pickle behind its length. The process
 ends when the one that started it does, however that ends: Linux is asked for a signal, and elsewhere threads
-notice that the input has ended, or that there is another parent should somebody else hold the pipe.
+notice that the input has ended, or that there is another parent should somebody else hold the pipe. A call
+that has a time limit is also ended by an alarm of the system, which no compiled code can hold up.
 """
 
 from __future__ import annotations
@@ -89,14 +90,24 @@ def _read(inbox: IO[bytes], calls: queue.SimpleQueue[Any]) -> None:
 def _answer(call: Any) -> tuple[str, Any]:
     if isinstance(call, Exception):
         return "failed", call
-    function, args, kwargs = call
+    function, args, kwargs, time_limit = call
     signal.signal(signal.SIGINT, _interrupt_once)
+    _set_alarm(time_limit)
     try:
         return "done", function(*args, **kwargs)
     except BaseException as error:
         return "failed", error
     finally:
+        _set_alarm(None)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _set_alarm(seconds: float | None) -> None:
+    """End this process after a while; None takes it back."""
+    if hasattr(signal, "setitimer"):
+        if seconds is not None:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, seconds or 0.0)
 
 
 def _interrupt_once(number: int, frame: Any) -> None:

@@ -55,8 +55,15 @@ def not_a_number(instance):
     return {"excess_error": float("nan"), "other": 1.0}
 
 
-def dies(instance):
+def dies(instance, *, log=""):
+    if log:
+        with open(log, "a") as file:
+            file.write("x")
     os.kill(os.getpid(), 9)
+
+
+def crashes(instance):
+    os.abort()
 
 
 def says_text(instance):

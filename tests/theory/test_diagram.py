@@ -1,6 +1,7 @@
 """Phase diagrams: cuts are learning curves, lines are transitions, interrupts lose nothing."""
 
 import json
+import pickle
 import warnings
 
 import numpy as np
@@ -293,3 +294,13 @@ def test_an_error_measure_and_a_noise_axis_of_another_channel():
         ww.phase_diagram(problem.replace(channel="sign"), alpha=[0.5, 3.0], noise=[0.05, 0.2], n_workers=1)
     with pytest.raises(ValueError, match="needs single labels"):
         ww.phase_diagram(problem.replace(channel=0.1), alpha=[0.5, 3.0], gamma=[0.3, 1.7], error="zero-one")
+
+
+def test_functions_of_the_caller_reach_the_workers():
+    pytest.importorskip("cloudpickle")
+    slope = 0.3
+    problem = ww.Problem(lambda x: np.maximum(x, -slope * x), gamma=0.6)
+    plan = make_plan(problem, [0.5, 2.0], [0.4, 0.9], None, None, None, "", "main")
+    sent = pickle.loads(diagram_workers._as_bytes(plan))
+    assert sent.rows[1][0].gamma == 0.9
+    assert np.array_equal(sent.rows[1][0].activation([-1.0, 2.0]), [0.3, 2.0])

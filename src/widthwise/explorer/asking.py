@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from .compute import Cache, Dropped, TookTooLong, Workers
+from .compute import Cache, Dropped, Workers
 
 __all__ = ["ask"]
 
@@ -19,13 +19,19 @@ def ask(
     found = cache.get(key)
     if found is not None:
         return found
+    answer = workers.submit(owner, function, *arguments)
     try:
-        found = workers.submit(owner, function, *arguments).result(2 * workers.time_limit)
+        found = answer.result(2 * workers.time_limit)
     except Dropped:
         return None
-    except TookTooLong:
+    except TimeoutError as error:
+        if not answer.done():  # it still waits for its turn, and nobody for it
+            workers.cancel(owner)
+            return {blame: "Too many ask at once; try again in a moment."}
+        if "others wait" in str(error):
+            return {blame: "This takes too long to compute while others wait; try again later."}
         return {blame: "This takes too long to compute; try a simpler problem."}
-    except (ValueError, RuntimeError, ArithmeticError, MemoryError) as error:
-        return {blame: f"This could not be computed: {error}"}
+    except Exception as error:  # whatever it is, it is for the user to read
+        return {blame: f"This could not be computed: {str(error) or type(error).__name__}"}
     cache.put(key, found)
     return found

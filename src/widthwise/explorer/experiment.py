@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
+from concurrent.futures import CancelledError, Future
 from typing import Any
 
 import numpy as np
 
-from .compute import process_context
+from .._workers import LocalProcesses, TookTooLong, report
 from .figures import finish
 from .tasks import quietly, read_problem
 
-__all__ = ["LEARNERS", "MAX_D", "Experiment", "experiment_figure"]
+__all__ = ["LEARNERS", "MAX_D", "MAX_RUNS", "MAX_SECONDS", "Experiment", "experiment_figure"]
 
 MAX_D = 60
 MAX_SECONDS = 300.0
+MAX_RUNS = 2
+"""Live experiments at a time, in all tabs together."""
 LEARNERS = {
     "gamp_rie": "GAMP-RIE (polynomial time)",
     "hmc": "Hamiltonian Monte Carlo",
@@ -25,10 +27,17 @@ _ITERATIONS = {"hmc": 400, "metropolis": 300}
 
 
 class Experiment:
-    """A run in its own process; what it says is collected when asked for."""
+    """A run in a process of the given ones."""
 
     def __init__(
-        self, fields: Mapping[str, Any], learner: str, d: int, alpha: float, start: str, seed: int
+        self,
+        processes: LocalProcesses,
+        fields: Mapping[str, Any],
+        learner: str,
+        d: int,
+        alpha: float,
+        start: str,
+        seed: int,
     ) -> None:
         if learner not in LEARNERS:
             raise ValueError(f"unknown learner {learner!r}")
@@ -42,13 +51,10 @@ class Experiment:
         self.predicted: dict[str, float] = {}
         self.status = "starting"
         self.message = ""
-        self._begun = time.monotonic()
-        context = process_context()
-        self._pipe, theirs = context.Pipe(duplex=False)
-        arguments = (theirs, dict(fields), learner, d, alpha, start, seed)
-        self._process = context.Process(target=_run, args=arguments, daemon=True)
-        self._process.start()
-        theirs.close()
+        self._processes = processes
+        arguments = (dict(fields), learner, d, alpha, start, seed)
+        self._call = processes.submit_reporting(self._hear, _run, *arguments)
+        self._call.add_done_callback(self._finish)
 
     @property
     def is_over(self) -> bool:
@@ -60,41 +66,44 @@ class Experiment:
         return self.message or f"{self.status} …"
 
     def collect(self) -> None:
-        """Read what the process has said so far."""
-        try:
-            while self._pipe.poll():
-                kind, value = self._pipe.recv()
-                if kind == "step":
-                    self.status = "running"
-                    self.steps.append(value[0])
-                    self.errors.append(value[1])
-                elif kind == "predicted":
-                    self.predicted = value
-                else:
-                    self.status, self.message = kind, value
-        except (EOFError, OSError):
-            if not self.is_over:
-                self.status, self.message = "failed", "The process ended without a result."
-        if not self.is_over and time.monotonic() - self._begun > MAX_SECONDS:
-            self.stop("The time for a live run is up.")
+        """What the process says is taken in as it comes."""
 
-    def stop(self, reason: str = "Stopped.") -> None:
+    def stop(self) -> None:
         """End the process; what was measured stays."""
         if not self.is_over:
-            self.status, self.message = "stopped", reason
-        if self._process.is_alive():
-            self._process.terminate()
+            self.status, self.message = "stopped", "Stopped."
+        self._processes.end(self._call)
+
+    def _hear(self, said: tuple[str, Any]) -> None:
+        kind, value = said
+        if self.is_over:
+            return
+        if kind == "step":
+            self.status = "running"
+            self.errors.append(value[1])
+            self.steps.append(value[0])
+        else:
+            self.predicted = value
+
+    def _finish(self, call: Future[Any]) -> None:
+        error = CancelledError() if call.cancelled() else call.exception()
+        if self.is_over:
+            return
+        if error is None:
+            self.status, self.message = call.result()
+        elif isinstance(error, TookTooLong):
+            self.status, self.message = "stopped", "The time for a live run is up."
+        else:
+            self.status, self.message = "failed", "The process ended without a result."
 
 
 def _run(
-    pipe: Any, fields: dict[str, Any], learner: str, d: int, alpha: float, start: str, seed: int
-) -> None:
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    fields: dict[str, Any], learner: str, d: int, alpha: float, start: str, seed: int
+) -> tuple[str, str]:
+    """Status and message of a run, whose steps are reported."""
 
     def step(n: int, latest: Mapping[str, float]) -> None:
-        pipe.send(("step", (n, float(np.mean(latest["excess_error"])))))
+        report(("step", (n, float(np.mean(latest["excess_error"])))))
 
     try:
         from .. import learners
@@ -105,7 +114,7 @@ def _run(
         if problem is None:
             raise ValueError(next(iter(errors.values())))
         found = {b: quietly(solve, problem, alpha, b) for b in ("equilibrium", "universal")}
-        pipe.send(("predicted", {b: s.excess_error for b, s in found.items() if s.is_converged}))
+        report(("predicted", {b: s.excess_error for b, s in found.items() if s.is_converged}))
         instance = sample_instance(problem, d=d, alpha=alpha, seed=seed)
         if learner == "gamp_rie":
             run = quietly(learners.gamp_rie, instance, progress=step)
@@ -115,12 +124,12 @@ def _run(
             run = quietly(
                 function, instance, start=start, iterations=n, record_every=max(1, n // 100), progress=step
             )
-        pipe.send(("done", f"Done ({run.status}): excess error {run.excess_error:.4g}."))
+        return "done", f"Done ({run.status}): excess error {run.excess_error:.4g}."
     except ImportError as error:
-        pipe.send(("failed", f"{error.name} is not installed; pip install 'widthwise[simulate]'."))
+        return "failed", f"{error.name} is not installed; pip install 'widthwise[simulate]'."
     except (ValueError, RuntimeError, MemoryError, NotImplementedError) as error:
         text = str(error)
-        pipe.send(("failed", text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")))
+        return "failed", text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
 
 
 def experiment_figure(run: Experiment | None) -> Any:

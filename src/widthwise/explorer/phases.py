@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from ..theory.solver import all_solutions
 from ..theory.transitions import Transition, transitions
-from .compute import Task, Workers
+from .compute import Workers
 from .figures import ALPHA_LABEL, finish
 from .phase_lines import join_lines
 from .tasks import quietly, read_problem
@@ -64,7 +65,7 @@ class Diagram:
     columns: dict[int, Column] = field(default_factory=dict)
     failed: int = 0
     is_cancelled: bool = False
-    _tasks: list[tuple[Any, Task]] = field(default_factory=list)
+    _tasks: list[tuple[Any, Future[Column]]] = field(default_factory=list)
 
     @classmethod
     def over(

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from typing import Any
 from urllib.parse import urlsplit
 
+from .._threads import n_cores
+from .._workers import LocalProcesses
 from . import layout, live, state
 from .callbacks import register
 from .comparing import store_choices
 from .compute import Workers
+from .experiment import MAX_RUNS, MAX_SECONDS
 from .security import HOME, harden
 
 __all__ = ["Explorer", "make_app"]
 
 SKETCH_SECONDS = 20.0
 EXACT_SECONDS = 120.0
+N_TABS = 6
+"""Tabs that compute at once, each in a process of its own; those of the others wait for their turn."""
 
 
 class Explorer:
@@ -24,9 +28,10 @@ class Explorer:
 
     def __init__(self, store: Any = None, hosts: Collection[str] = HOME) -> None:
         self.store, self.hosts = store, hosts
-        self.quick = Workers(2, SKETCH_SECONDS, keep_running=True)
-        self.slow = Workers(2, EXACT_SECONDS)
-        self.background = Workers(max(1, (os.cpu_count() or 2) - 1), EXACT_SECONDS)
+        self.quick = Workers(2, SKETCH_SECONDS, n_most=N_TABS, share=5.0, keep_running=True)
+        self.slow = Workers(2, EXACT_SECONDS, n_most=N_TABS, share=20.0)
+        self.background = Workers(max(1, n_cores() - 1), EXACT_SECONDS, n_most=N_TABS // 2, share=30.0)
+        self.experiments = LocalProcesses(MAX_RUNS, time_limit=MAX_SECONDS)
         self.runs: dict[str, Any] = {}
         self.app = make_app(self)
 
@@ -34,8 +39,9 @@ class Explorer:
         """End all processes."""
         for workers in (self.quick, self.slow, self.background):
             workers.close()
-        for run in self.runs.values():
+        for run in list(self.runs.values()):
             run.stop()
+        self.experiments.shutdown(wait=False, cancel_futures=True)
 
 
 def make_app(explorer: Explorer) -> Any:

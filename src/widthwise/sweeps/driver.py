@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ from typing import Any
 
 from .._extras import explained
 from .._threads import n_cores
-from .._workers import LocalProcesses
+from .._workers import LocalProcesses, WorkerDied
 from ..networks.instance import free_memory
 from .estimate import estimate, memory_needed
 from .result import Result, failure
@@ -27,7 +27,8 @@ from .worker import work
 
 __all__ = ["Report", "run_tasks"]
 
-_MAX_DEATHS = 4  # workers that a task may lose before it is itself the suspect
+_MAX_DEATHS = 4  # workers that a task may lose in one run before it is given up
+_MAX_MEMORY_DEATHS = 2  # of these for want of memory: the second time it was alone
 _POLL = 0.5  # seconds between looks at the tasks of another driver
 
 
@@ -111,7 +112,7 @@ class _Driver:
         self.elsewhere: list[Task] = []
         self.running: dict[Future[Any], Task] = {}
         self.arrived: dict[Future[Any], Task] = {}
-        self.deaths: dict[str, int] = {}
+        self.deaths: Counter[tuple[str, str]] = Counter()
         self.entries = entries = store.entries()
         self.room = 0.9 * (free_memory() or math.inf)
         self.before: dict[str, int | None] = {}
@@ -139,6 +140,8 @@ class _Driver:
         """Whether a task fits into the memory of this machine beside those that run."""
         if not (self.running and isinstance(self.executor, LocalProcesses)):
             return True
+        if any(self.deaths[t.key, "memory"] for t in (task, *self.running.values())):
+            return False
         return sum(map(memory_needed, [task, *self.running.values()])) <= self.room
 
     def run(self, progress: bool | Callable[..., Any] | None) -> Report:
@@ -205,20 +208,39 @@ class _Driver:
             with self.store.explained():  # the worker may have found its disk full
                 result, image = future.result()
         except (BrokenExecutor, CancelledError) as error:
-            self.deaths[task.key] = self.deaths.get(task.key, 0) + 1
-            if self.deaths[task.key] < _MAX_DEATHS:
-                self.store.release(task.key)
-                self.pending.appendleft(task)
-                return None
-            result, image = failure(task, error), None
+            return self._lost(task, error)
         except Interrupted:
             raise KeyboardInterrupt from None
+        return self._keep(result, image)
+
+    def _keep(self, result: Result, image: bytes | None = None) -> Result:
         self.store.write(result, image)
-        self.store.release(task.key)
+        self.store.release(result.task.key)
         if result.status == "done":
             self.report.n_done += 1
         else:
-            self.report.failures[str(task)] = result.error
+            self.report.failures[str(result.task)] = result.error
+        return result
+
+    def _lost(self, task: Task, error: BaseException) -> Result | None:
+        """A task whose worker died: tried again, then given up for this run.
+
+        What the task did itself (a crash, all the memory there is) is recorded as its failure. A kill from
+        outside, or a lost cluster, says nothing about it: the store stays without a result.
+        """
+        cause = error.cause if isinstance(error, WorkerDied) else "killed"
+        self.deaths[task.key, cause] += 1
+        deaths = self.deaths[task.key, cause]
+        if deaths < (_MAX_MEMORY_DEATHS if cause == "memory" else _MAX_DEATHS):
+            self.store.release(task.key)
+            self.pending.appendleft(task)
+            return None
+        result = failure(task, error)
+        if cause != "killed":
+            return self._keep(result)
+        self.store.release(task.key)
+        result.error += f" ({deaths} times); nothing is recorded, the same command tries it again"
+        self.report.failures[str(task)] = result.error
         return result
 
     def _look_elsewhere(self) -> None:

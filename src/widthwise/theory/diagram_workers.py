@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import pickle
 from collections.abc import Callable, Generator, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from contextlib import contextmanager
 
+from .._threads import n_cores
+from .._workers import LocalProcesses
 from .diagram_plan import Plan
 from .diagram_row import Row, solve_row
 
@@ -18,7 +19,7 @@ _SHARED: Plan | None = None  # of a worker process
 
 def count_workers(n_workers: int | None, n_tasks: int) -> int:
     if n_workers is None:
-        n_workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        n_workers = n_cores()
     if n_workers != int(n_workers) or n_workers < 1:
         raise ValueError(f"n_workers must be a whole number >= 1, got {n_workers!r}")
     return min(int(n_workers), n_tasks)
@@ -26,29 +27,34 @@ def count_workers(n_workers: int | None, n_tasks: int) -> int:
 
 def run(plan: Plan, n_workers: int) -> Generator[tuple[int, Row], None, None]:
     """The rows of a plan as they get done, with their numbers."""
-    import multiprocessing
-
-    # Forked workers inherit the plan, callables included; what is forked must not hold JAX's threads.
-    # Fresh workers are sent it, which functions of the caller do not survive: then this process works.
-    can_fork = "fork" in multiprocessing.get_all_start_methods() and "jax" not in sys.modules
-    plan_sent = plan if can_fork else plan.without_functions()
-    if n_workers == 1 or plan_sent is None:
+    content = _as_bytes(plan) if n_workers > 1 else None
+    if content is None:
         for i in range(len(plan.rows)):
             yield i, solve_row(plan, i)
         return
-    context = multiprocessing.get_context("fork" if can_fork else "spawn")
-    others = multiprocessing.active_children()
-    pool = ProcessPoolExecutor(n_workers, context, initializer=_begin, initargs=(plan_sent,))
+    pool = LocalProcesses(n_workers, initializer=_begin, initargs=(content,))
     try:
         tasks: dict[Future, int] = {pool.submit(_task, i): i for i in _spread(len(plan.rows))}
         for done in as_completed(tasks):
             yield tasks[done], done.result()
-    except BaseException:  # do not wait for columns that nobody will read
-        for child in set(multiprocessing.active_children()) - set(others):
-            child.terminate()
-        raise
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _as_bytes(plan: Plan) -> bytes | None:
+    """The plan as workers are sent it, functions of the caller by their code; None if these cannot be."""
+    plain = plan.without_functions()
+    if plain is not None:
+        return pickle.dumps(plain)
+    try:
+        import cloudpickle
+    except ModuleNotFoundError:  # it comes with the extra for simulations
+        return None
+    try:
+        content: bytes = cloudpickle.dumps(plan)
+    except Exception:  # a function that holds a lock, a file, ...
+        return None
+    return content
 
 
 def _spread(n: int) -> list[int]:
@@ -56,12 +62,9 @@ def _spread(n: int) -> list[int]:
     return [i for start in range(4) for i in range(start, n, 4)]
 
 
-def _begin(plan: Plan) -> None:
-    import signal
-
+def _begin(content: bytes) -> None:
     global _SHARED
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
-    _SHARED = plan
+    _SHARED = pickle.loads(content)
 
 
 def _task(i: int) -> Row:

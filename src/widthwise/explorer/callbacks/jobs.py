@@ -9,15 +9,13 @@ from typing import Any, Protocol
 
 from dash import Input, Output, State, ctx, no_update
 
-from ..experiment import Experiment, experiment_figure
+from ..experiment import MAX_RUNS, Experiment, experiment_figure
 from ..phases import Diagram, diagram_figure
 from ..state import bounded, problem_fields, sentence
 from ..wanted import as_state
 
 __all__ = ["register"]
 
-MAX_RUNS = 2
-"""Live experiments at a time, in all tabs together."""
 MAX_KEPT = 16
 
 
@@ -54,7 +52,8 @@ def register(app: Any, explorer: Any) -> None:
             raise ValueError("other tabs are running experiments; stop one")
         size, alpha = round(bounded(state, "size")), min(bounded(state, "alpha"), 20.0)
         learner, start = str(state.get("learner")), str(state.get("start"))
-        return Experiment(problem_fields(state), learner, size, alpha, start, seed=0)
+        fields = problem_fields(state)
+        return Experiment(explorer.experiments, fields, learner, size, alpha, start, seed=0)
 
     _connect(app, "diagram", OrderedDict(), begin_diagram, _draw_diagram)
     _connect(app, "run", runs, begin_run, lambda run, _: experiment_figure(run))
