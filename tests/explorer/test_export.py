@@ -1,6 +1,7 @@
 """What is taken away makes the same again; figures in notebooks; stores; the command."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -13,21 +14,31 @@ pytest.importorskip("dash")
 
 from widthwise.cli.app import run
 from widthwise.explorer.comparing import store_choices, store_points
+from widthwise.explorer.drawing import result_figure
 from widthwise.explorer.export import command_line, curve_csv, curve_json, python_code
+from widthwise.explorer.standalone import frame_task, make_page, slider_values, write_page
 from widthwise.explorer.state import DEFAULTS, problem_fields
-from widthwise.explorer.tasks import exact_curve, sketch_curve
+from widthwise.explorer.tasks import read_curve
+
+AXES = {"is_log_x": False, "is_log_y": True}
 
 TABLE = {"readouts": "own", "v2": None, "p2": None, "p1": 0.7, "label": "laplace:0.2", "gamma": 0.3}
 
 
 @pytest.mark.slow
-def test_python_runs_and_describes_the_same_problem():
-    problem = exact_curve(problem_fields({**DEFAULTS, **TABLE}), 3.0, "excess_error").problem
+def test_python_makes_the_figure_of_the_page():
+    axes = {"is_log_x": True, "is_log_y": False}
+    result = read_curve(problem_fields({**DEFAULTS, **TABLE}), 3.0, "bayes_error", axes)
     names = {}
-    code = python_code(problem, 3.0, 1.7).replace("branches[0].interactive().show()", "")
-    exec(code, names)
-    assert names["problem"] == problem
-    assert names["branches"][0].problem == problem
+    code = python_code(result.problem, 3.0, 1.7, "bayes_error", **axes)
+    exec(code.replace("figure.show()", ""), names)
+    assert names["problem"] == result.problem
+    shown, made = result_figure(result, {**axes, "reach": 3.0}), names["figure"].to_dict()
+    assert len(result.branches) > 1 and len(made["data"]) == len(shown["data"])
+    for mine, theirs in zip(made["data"], shown["data"], strict=True):
+        assert mine["name"] == theirs["name"] and list(mine["x"]) == theirs["x"]
+        assert list(mine["y"]) == pytest.approx(theirs["y"], rel=1e-9)
+    assert made["layout"]["xaxis"]["type"] == "log"
 
 
 def test_command_line_is_understood(capsys):
@@ -42,7 +53,7 @@ def test_command_line_is_understood(capsys):
 
 
 def test_files_hold_every_point():
-    result = exact_curve(problem_fields(DEFAULTS), 3.0, "gibbs_error")
+    result = read_curve(problem_fields(DEFAULTS), 3.0, "gibbs_error", AXES)
     n = sum(map(len, result.branches))
     found = json.loads(curve_json(result))
     assert len(found["points"]) == n and len(curve_csv(result).splitlines()) == n + 1
@@ -54,10 +65,10 @@ def test_zero_one_error_of_classification():
     fields = problem_fields(
         {**DEFAULTS, "channel": "probit", "activation": "sigma3", "readouts": "rademacher"}
     )
-    result = sketch_curve(fields, 3.0, "zero-one")
+    result = read_curve(fields, 3.0, "zero-one", AXES, is_smooth=False)
     assert result.quantity == "zero-one" and not result.errors
     assert all(np.nanmax(y) <= 0.5 and np.nanmin(y) > 0 for y in result.values)
-    refused = sketch_curve(problem_fields(DEFAULTS), 3.0, "zero-one")
+    refused = read_curve(problem_fields(DEFAULTS), 3.0, "zero-one", AXES)
     assert refused.quantity == "excess_error" and "classes" in refused.errors["quantity"]
 
 
@@ -71,11 +82,43 @@ def test_interactive_figure_shows_all_order_parameters():
         curve.interactive("happiness")
 
 
+def test_one_file_holds_the_curves_of_every_value_of_the_slider(tmp_path):
+    problem = ww.Problem(weights="rademacher", gamma=0.4)
+    path = write_page(tmp_path / "page.html", problem, "noise", [0.05, 0.2], reach=2.0)
+    text = path.read_text(encoding="utf-8")
+    assert (
+        "src=" not in text
+        and "href=" not in text
+        and "http" not in text.replace("http://www.w3.org/2000/svg", "")
+    )
+    data = json.loads(re.search(r"const DATA = (.*);\n", text).group(1))
+    assert [frame["value"] for frame in data["frames"]] == [0.05, 0.2]
+    for frame in data["frames"]:
+        varied = problem.replace(channel=frame["value"])
+        line = max((one for one in frame["lines"] if one["state"] == 0), key=lambda one: len(one["x"]))
+        alpha, value = line["x"][-2], line["y"][-2]
+        assert ww.solve(varied, alpha).excess_error == pytest.approx(value, rel=1e-4)
+        jumps = [t.alpha for t in ww.transitions(varied, 2.0)]
+        assert [change["alpha"] for change in frame["changes"]] == pytest.approx(jumps, rel=1e-5)
+    with pytest.raises(ValueError, match="a slider changes"):
+        write_page(path, problem, "luck")
+
+
+def test_the_slider_begins_at_the_problem():
+    for over, here in (("gamma", 0.37), ("noise", 1e-3), ("gamma", 15.0)):
+        values = slider_values(over, here)
+        assert here in values and values == sorted(values) and len(set(values)) == len(values)
+    fields = problem_fields(DEFAULTS)
+    frames = [frame_task(fields, "gamma", value, 3.0, "excess_error", AXES) for value in (0.5, 1.0)]
+    text = make_page(ww.Problem(), "gamma", 1.0, frames, 3.0, AXES)
+    assert '"first":1' in text
+
+
 def test_series_of_a_store(store):
     (choice,) = store_choices(store)
     points = store_points(store, choice, "excess_error")
     assert [p.alpha for p in points] == [0.5, 1.0]
-    assert all(p.value > 0 and p.std > 0 for p in points)
+    assert all(p.value > 0 and p.error > 0 and p.n == 2 for p in points)
     with pytest.raises(ValueError, match="no such series"):
         store_points(store, "../7", "excess_error")
 

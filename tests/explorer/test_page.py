@@ -5,7 +5,7 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 import pytest
-from browser import choose, look, opened, traces, type_into, until, wait_for_curve
+from browser import LONG, choose, look, opened, traces, type_into, until, wait_for_curve
 
 
 def test_it_loads_and_shows_branches(page):
@@ -101,10 +101,59 @@ def test_pins_stay_while_the_problem_changes(page):
     page.click("#pin")
     until(page, "window.location.search.includes('pins')")
     type_into(page, "gamma", "1.5")
+    names = "Array.from(document.querySelectorAll('#pin-names li'), item => item.textContent)"
+    until(page, f"{names}.length === 2 && {names}[0] === 'γ = 0.5×'")
     pinned = "document.querySelector('#curve .js-plotly-plot').data.some(t => /γ = 0.5/.test(t.name))"
-    until(page, pinned)
-    page.click("#unpin")
-    until(page, f"!{pinned}")
+    assert page.evaluate(pinned)
+    page.click("#pin-names .cross")
+    until(page, f"!{pinned} && {names}.length === 0")
+
+
+def test_an_address_written_by_hand(chromium, address):
+    with opened(chromium, address, "?activation=tanh(2*x)&gama=3") as page:
+        assert page.input_value("#formula") == "tanh(2*x)" and page.is_visible("#formula")
+        assert "gama=3" in page.inner_text("#notes")
+        until(page, "window.location.search.includes('activation=own')")
+
+
+@pytest.mark.slow
+def test_lecture(page):
+    wait_for_curve(page, is_exact=True)
+    page.click("#lecture-start")
+    until(page, "document.body.classList.contains('lecture')")
+    assert "1 of 6" in page.inner_text("#lecture-bar")
+    page.keyboard.press("ArrowRight")
+    until(page, "/lecture=2/.test(window.location.search)")
+    page.click("#lecture-next")
+    until(page, "document.getElementById('lecture-number').textContent === '3 of 6'")
+    until(page, "window.widthwise.state.weights === 'rademacher'")
+    wait_for_curve(page, is_exact=True)
+    page.click("#lecture-play")
+    until(page, "Number(document.getElementById('alpha').value) > 0.3")
+    until(page, "Number(document.getElementById('alpha').value) !== 1.7")
+    page.keyboard.press("Escape")
+    until(page, "!document.body.classList.contains('lecture')")
+    page.click("#help")
+    assert "How to read this page" in page.inner_text("#help-page")
+    page.click("#help-close")
+    until(page, "!document.getElementById('help-page').open")
+
+
+@pytest.mark.slow
+def test_one_file_with_a_slider(chromium, address, tmp_path):
+    with opened(chromium, address, "?reach=2") as page:
+        wait_for_curve(page, is_exact=True)
+        with page.expect_download(timeout=4 * LONG) as download:
+            page.click("#save-html")
+        file = tmp_path / "page.html"
+        download.value.save_as(file)
+        other = chromium.new_page()
+        other.goto(file.as_uri())
+        before = other.get_attribute("path.curve.s0", "d")
+        other.evaluate("slider.value = 2; slider.dispatchEvent(new Event('input'))")
+        assert other.get_attribute("path.curve.s0", "d") != before
+        assert "transition" in other.inner_text("#words")
+        other.close()
 
 
 @pytest.mark.slow

@@ -5,7 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import widthwise as ww
-from widthwise.explorer.state import DEFAULTS, from_query, problem_fields, problem_of, read_pins, to_query
+from widthwise.explorer.state import (
+    DEFAULTS,
+    from_query,
+    problem_fields,
+    problem_of,
+    read_pins,
+    read_query,
+    to_query,
+)
 
 
 def test_address_and_back():
@@ -26,6 +34,7 @@ def test_every_field_is_in_the_address():
         name: f"other {name}" if isinstance(value, str) else 0.731 + i
         for i, (name, value) in enumerate(DEFAULTS.items())
     }
+    state |= dict.fromkeys(("activation", "weights", "readouts", "channel"), "own")
     state |= {"v1": None, "p1": None}  # a row that was cleared
     state["pins"] = '[{"gamma":0.3},{"activation":"own","formula":"x^2 + sin(x)"}]'
     assert all(state[name] != DEFAULTS[name] for name in DEFAULTS)
@@ -45,6 +54,31 @@ def test_any_address_gives_a_state(text):
 )
 def test_what_cannot_be_read_is_the_default(text):
     assert from_query(text) == DEFAULTS
+
+
+def test_what_cannot_be_read_is_said():
+    state, notes = read_query("?gama=3&noise=x&activation=tanh(2*x)&readouts=1,3@0.5,0.5")
+    assert len(notes) == 2 and "gama=3" in notes[0] and "no number" in notes[1]
+    assert state["activation"] == "own" and state["formula"] == "tanh(2*x)" and state["readouts"] == "own"
+    assert problem_of(state)[0].readouts == ww.readouts.Discrete([1, 3], [0.5, 0.5], normalise=True)
+    assert "readouts in the address" in read_query("?readouts=nonsense")[1][0]
+    assert "too few" in read_query("?readouts=1,2,3,4,5,6,7@" + ",".join(["0.125"] * 6) + ",0.25")[1][0]
+    assert read_query("?readouts=gaussian&gamma=0.3")[1] == []
+
+
+def test_names_say_what_differs():
+    from widthwise.explorer.naming import describe, differences
+
+    base = ww.Problem(gamma=0.3)
+    assert differences(base.replace(gamma=1.7), base) == "γ = 1.7"
+    assert (
+        differences(base.replace(readouts="four-point", channel=0.3), base) == "four-point readouts, Δ = 0.3"
+    )
+    assert differences(base, base) == "the same problem"
+    assert describe(base, without="gamma") == "relu, gaussian weights, homogeneous readouts, Δ = 0.1"
+    assert describe(base.replace(channel="probit:0.2", readouts="rademacher"), without="noise").endswith(
+        "probit"
+    )
 
 
 def test_pins_are_limited_to_fields_of_a_problem():

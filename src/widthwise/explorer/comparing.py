@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..networks.measurements import Judged, Measured, judge
 from ..theory.solver import learning_curve
 from .quantities import values_of
 from .tasks import quietly, read_problem
-from .uploads import Measured
 
 __all__ = ["compare", "points_trace", "store_choices", "store_points"]
 
@@ -20,22 +20,22 @@ COLOR = "#C2185B"
 
 def compare(
     fields: Mapping[str, Any], quantity: str, points: Sequence[Measured]
-) -> list[tuple[Measured, float, float]] | dict[str, str]:
-    """(measured, predicted at equilibrium, predicted on the universal branch) of each point."""
+) -> list[tuple[Judged, Judged]] | dict[str, str]:
+    """Each point judged against the equilibrium and against the universal branch."""
     problem, errors = read_problem(fields)
     if problem is None:
         return errors
-    alphas = np.unique([p.alpha for p in points])
-    predicted = [
-        dict(zip(alphas, values_of(quietly(learning_curve, problem, alphas, branch), quantity), strict=True))
-        for branch in ("equilibrium", "universal")
-    ]
-    return [(p, float(predicted[0][p.alpha]), float(predicted[1][p.alpha])) for p in points]
+    alphas, back = np.unique([p.alpha for p in points], return_inverse=True)
+    sides = []
+    for branch in ("equilibrium", "universal"):
+        values = values_of(quietly(learning_curve, problem, alphas, branch), quantity)
+        sides.append(judge(problem, quantity, points, values[back]))
+    return list(zip(*sides, strict=True))
 
 
 def points_trace(points: Sequence[Measured], name: str = "data") -> dict[str, Any]:
     """Markers with error bars, for the learning curve."""
-    std = [p.std for p in points]
+    errors = [p.error for p in points]
     trace: dict[str, Any] = {
         "type": "scatter",
         "mode": "markers",
@@ -46,18 +46,10 @@ def points_trace(points: Sequence[Measured], name: str = "data") -> dict[str, An
         "marker": {"color": COLOR, "size": 9, "line": {"color": "#ffffff", "width": 1}},
         "hovertemplate": "α = %{x:.4g}<br>measured %{y:.5g}<extra>" + name + "</extra>",
     }
-    if any(s is not None for s in std):
-        trace["error_y"] = {"type": "data", "array": [s or 0.0 for s in std], "color": COLOR, "width": 3}
+    if any(e is not None for e in errors):
+        bars = [e or 0.0 for e in errors]
+        trace["error_y"] = {"type": "data", "array": bars, "color": COLOR, "width": 3}
     return trace
-
-
-def distance(point: Measured, predicted: float) -> str:
-    """How far a point is from its prediction: in standard deviations, or in per cent."""
-    if not math.isfinite(predicted):
-        return "–"
-    if point.std:
-        return f"{(point.value - predicted) / point.std:+.1f} σ"
-    return f"{100 * (point.value / predicted - 1):+.1f} %" if predicted else "–"
 
 
 def store_choices(store: Any) -> dict[str, str]:
@@ -81,12 +73,9 @@ def store_points(store: Any, choice: str, quantity: str) -> list[Measured]:
     own = table[(table["problem"] == problem) & (table["learner"] == learner) & (table["d"] == d)]
     if quantity not in own:
         raise ValueError("the store does not hold this quantity; choose the excess error")
-    points = []
-    for alpha, value, error in zip(
-        own["alpha"], own[quantity], own[f"{quantity}_standard_error"], strict=True
-    ):
-        if math.isfinite(value):
-            points.append(
-                Measured(float(alpha), float(value), float(error) if math.isfinite(error) else None)
-            )
-    return points
+    columns = (own[name] for name in ("alpha", quantity, f"{quantity}_standard_error", "n_seeds"))
+    return [
+        Measured(float(alpha), float(value), float(error) if math.isfinite(error) else None, int(n))
+        for alpha, value, error, n in zip(*columns, strict=True)
+        if math.isfinite(value)
+    ]

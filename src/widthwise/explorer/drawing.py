@@ -9,21 +9,45 @@ from typing import Any
 
 import numpy as np
 
+from ..problem import Problem
 from .facts import facts
 from .figures import curve_figure
 from .point import PointResult, point_figures, point_view, point_words
-from .tasks import CurveResult, sketch_curve
+from .quantities import allowed
+from .tasks import CurveResult, compute_curve, read_curve
 
-__all__ = ["as_text", "point_text", "result_figure", "sketch_text"]
+__all__ = ["as_text", "curve_text", "learning_curve_figure", "point_text", "result_figure"]
 
 
-def sketch_text(fields: Mapping[str, Any], reach: float, quantity: str, look: Mapping[str, Any]) -> str:
-    """A curve with few points: figure, facts about the activation, what is wrong with the controls."""
-    result = sketch_curve(fields, reach, quantity)
+def curve_text(fields: Mapping[str, Any], reach: float, quantity: str, axes: Mapping[str, bool]) -> str:
+    """A curve while a hand moves: figure, facts about the activation, what is wrong with the controls."""
+    result = read_curve(fields, reach, quantity, axes, is_smooth=False)
     if isinstance(result, dict):
         return as_text({"errors": result})
+    look = {**axes, "reach": reach}
     found = {"figure": result_figure(result, look), "facts": facts(result.problem), "errors": result.errors}
     return as_text(found)
+
+
+def learning_curve_figure(
+    problem: Problem,
+    reach: float = 6.0,
+    quantity: str = "excess_error",
+    *,
+    is_log_x: bool = False,
+    is_log_y: bool = True,
+) -> Any:
+    """The page's figure of a problem, for notebooks and scripts: all branches up to an α, transitions.
+
+    ``quantity`` is a field of a solution or another measure: see ``widthwise.explorer.quantities``.
+    """
+    import plotly.graph_objects as go
+
+    why = allowed(quantity, problem.channel)
+    if why:
+        raise ValueError(why)
+    axes = {"is_log_x": is_log_x, "is_log_y": is_log_y}
+    return go.Figure(result_figure(compute_curve(problem, reach, quantity, **axes), {**axes, "reach": reach}))
 
 
 def point_text(fields: Mapping[str, Any], alpha: float) -> str:

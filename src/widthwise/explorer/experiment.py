@@ -124,12 +124,22 @@ def _run(
             run = quietly(
                 function, instance, start=start, iterations=n, record_every=max(1, n // 100), progress=step
             )
-        return "done", f"Done ({run.status}): excess error {run.excess_error:.4g}."
+        return "done", _summary(run, found["universal" if learner == "gamp_rie" else "equilibrium"])
     except ImportError as error:
         return "failed", f"{error.name} is not installed; pip install 'widthwise[simulate]'."
     except (ValueError, RuntimeError, MemoryError, NotImplementedError) as error:
         text = str(error)
         return "failed", text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")
+
+
+def _summary(run: Any, predicted: Any) -> str:
+    """The end of a run in words, beside the branch of the theory that the learner is expected on."""
+    how = "" if run.status == "done" else f" ({run.status})"
+    text = f"Done{how}: excess error {run.excess_error:.4g}"
+    if predicted.is_converged and predicted.excess_error > 0:
+        share = 100 * (run.excess_error / predicted.excess_error - 1)
+        text += f", {share:+.0f} % from the theory's {predicted.excess_error:.4g} ({predicted.branch})"
+    return f"{text}."
 
 
 def experiment_figure(run: Experiment | None) -> Any:

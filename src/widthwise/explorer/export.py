@@ -32,16 +32,27 @@ def _records(result: CurveResult) -> list[dict[str, Any]]:
     return records
 
 
-def python_code(problem: Problem, reach: float, alpha: float) -> str:
-    """A script that computes the curve, its transitions and one point."""
+def python_code(
+    problem: Problem,
+    reach: float,
+    alpha: float,
+    quantity: str = "excess_error",
+    *,
+    is_log_x: bool = False,
+    is_log_y: bool = True,
+) -> str:
+    """A script that computes what the page shows: transitions, one α, and the figure with all branches."""
+    axes = f"is_log_x={is_log_x}, is_log_y={is_log_y}"
     return (
-        "import widthwise as ww\n\n"
+        "import widthwise as ww\n"
+        "from widthwise.explorer.drawing import learning_curve_figure\n\n"
         f"problem = ww.{_with_prefix(repr(problem))}\n"
         f"for transition in ww.transitions(problem, {reach:g}):\n"
         "    print(transition)\n"
-        f"branches = ww.trace_branches(problem, ({reach / SPAN:g}, {reach:g}))\n"
-        f"print(ww.solve(problem, alpha={alpha:g}))\n"
-        "branches[0].interactive().show()\n"
+        f"for solution in ww.solutions(problem, alpha={alpha:g}):\n"
+        "    print(solution)\n"
+        f"figure = learning_curve_figure(problem, {reach:g}, {quantity!r}, {axes})\n"
+        "figure.show()\n"
     )
 
 

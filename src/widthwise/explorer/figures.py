@@ -13,18 +13,28 @@ import numpy as np
 
 from .._display import interactive_figure
 from ..plotting import activation_color, shown_readouts, states_of, stretches_of
+from ..plotting.style import PALETTE
 from ..problem import Problem
 from ..theory.solution import LearningCurve, Solution
 from ..theory.transitions import Transition
 from .quantities import QUANTITIES, values_of
 
-__all__ = ["branch_traces", "curve_figure", "describe", "finish", "hover_text", "interactive", "look"]
+__all__ = [
+    "branch_traces",
+    "change_words",
+    "curve_figure",
+    "finish",
+    "hover_text",
+    "interactive",
+    "log_ticks",
+    "look",
+    "pin_colors",
+]
 
 DASHES = ("solid", "dash", "dot")
 STATES = ("equilibrium", "metastable", "unstable")
-_WIDTHS = (2.8, 1.8, 1.5)
-_OPACITY = (1.0, 0.85, 0.55)
-PIN_COLORS = ("#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8C6BB1")
+_WIDTHS = (2.8, 2.0, 2.0)
+_OPACITY = (1.0, 0.9, 0.8)
 INK = "#333940"
 GRID = "rgba(128,128,128,0.22)"
 
@@ -66,8 +76,27 @@ def curve_figure(
     if reach is not None:
         low = float(np.log10(reach / 250))
         layout["xaxis"]["range"] = [low, float(np.log10(reach))] if is_log_x else [0, reach]
+    if is_log_y:
+        layout["yaxis"] |= log_ticks(values)
     layout["shapes"], layout["annotations"] = _change_marks(changes, reach, is_log_x)
     return {"data": branch_traces(branches, values, color), "layout": layout}
+
+
+def log_ticks(values: Sequence[np.ndarray]) -> dict[str, Any]:
+    """Ticks of a logarithmic axis: 1, 2 and 5 of each decade, or decades alone where there are many.
+
+    assets/point.js chooses again by the same rule when somebody zooms.
+    """
+    every = np.concatenate([np.empty(0), *values])
+    every = every[np.isfinite(every) & (every > 0)]
+    decades = float(np.log10(every.max() / every.min())) if every.size else 0.0
+    return {"dtick": "D2"} if 0.8 <= decades < 2.2 else {"dtick": 1} if 2.2 <= decades < 7 else {}
+
+
+def pin_colors(problem: Problem | None) -> list[str]:
+    """Colours for pinned curves: those of the palette that the curve itself does not have."""
+    own = activation_color(problem.activation.name) if problem is not None else ""
+    return [color for color in PALETTE if color != own]
 
 
 def branch_traces(
@@ -79,7 +108,10 @@ def branch_traces(
     width: float = 1.0,
     has_unstable: bool = True,
 ) -> list[dict[str, Any]]:
-    """One line for each stretch of one state; the legend names each state once."""
+    """One line for each stretch of one state; the legend names each state once.
+
+    Curves with a name of their own are pins: they are named beside the figure, and in files of it.
+    """
     named: set[int] = set()
     traces = []
     for branch, y in zip(branches, values, strict=True):
@@ -94,18 +126,45 @@ def branch_traces(
                     "x": alpha[start:stop].tolist(),
                     "y": y[start:stop].tolist(),
                     "mode": "lines" if stop - start > 1 else "markers",
-                    "line": {"color": color, "dash": DASHES[state], "width": width * _WIDTHS[state]},
+                    "line": {
+                        "color": color,
+                        "dash": DASHES[state],
+                        "width": width * _WIDTHS[state],
+                        "simplify": False,  # Plotly would leave out points, and corners would be seen
+                    },
                     "opacity": _OPACITY[state],
                     "name": name or STATES[state],
                     "legendgroup": f"{name}{state}",
-                    "legendrank": (2000 if name else 1000) + state,
-                    "showlegend": state not in named and (not name or state == 0),
+                    "legendrank": 1000 + state,
+                    "showlegend": state not in named and not name,
+                    "meta": {"pin": bool(name) and state == 0 and state not in named},
                     "text": texts[start:stop],
                     "hovertemplate": "%{text}<extra>" + (name or STATES[state]) + "</extra>",
                 }
             )
             named.add(state)
     return traces
+
+
+def change_words(change: Transition, is_discrete: bool) -> str:
+    """A transition in words."""
+    where = "0⁺" if change.alpha == 0 else f"{change.alpha:.6g}"
+    if np.isinf(change.readout):  # of a law without a largest |v|
+        who = "units begin to be learnt one after the other, those with the largest |v| first"
+    elif is_discrete:
+        who = f"units with |v| = {change.readout:.4g} begin to be learnt"
+    else:
+        who = (
+            f"units begin to be learnt one after the other, from the largest |v| = {change.readout:.4g} down"
+        )
+    if change.kind == "first-order":
+        who = who.replace("begin to be learnt", "are learnt at one stroke", 1)
+    text = f"α = {where}: {change.kind} transition, {who}"
+    if change.spinodals:
+        low, high = change.spinodals
+        end = f"{high:.5g}" if np.isfinite(high) else "∞"
+        text += f"; both solutions are stable from {low:.5g} to {end}"
+    return text
 
 
 def _change_marks(
@@ -118,7 +177,9 @@ def _change_marks(
             at.setdefault(change.alpha, []).append(change)
     shapes: list[dict[str, Any]] = []
     notes: list[dict[str, Any]] = []
-    for alpha, here in at.items():
+    places = [float(np.log10(alpha)) if is_log_x else alpha for alpha in at]
+    room = 0.06 * (float(np.log10(250)) if is_log_x else reach or max(places, default=1.0))
+    for i, (alpha, here) in enumerate(at.items()):
         first = here[0]
         is_jump = first.kind == "first-order"
         across = {"yref": "paper", "y0": 0, "y1": 1}
@@ -127,18 +188,21 @@ def _change_marks(
         if is_jump and first.spinodals:
             low, high = first.spinodals
             high = min(high, reach) if reach is not None else high if np.isfinite(high) else alpha
-            shade = {"fillcolor": "#8a8f98", "opacity": 0.07, "line": {"width": 0}, "layer": "below"}
+            shade = {"fillcolor": "#8a8f98", "opacity": 0.09, "line": {"width": 0}, "layer": "below"}
             shapes.append({"type": "rect", "x0": low, "x1": high, **across, **shade})
+        has_left = i > 0 and places[i] - places[i - 1] < room
+        has_right = i + 1 < len(places) and places[i + 1] - places[i] < room
         notes.append(
             {
-                "x": float(np.log10(alpha)) if is_log_x else alpha,
+                "x": places[i],
                 "y": 1.0,
                 "yref": "paper",
+                "xanchor": "left" if has_left else "right" if has_right else "center",
                 "yanchor": "bottom",
                 "showarrow": False,
                 "text": f"{alpha:.4g}<br>{'jump' if is_jump else 'onset'}",
                 "hovertext": "<br>".join(str(t) for t in here),
-                "font": {"size": 11, "color": INK},
+                "font": {"size": 12, "color": INK},
             }
         )
     return shapes, notes
@@ -174,11 +238,11 @@ def look(
 ) -> dict[str, Any]:
     """The common look: transparent, quiet grid, legend below (above a small figure)."""
 
-    def axis(title: str, is_log: bool) -> dict[str, Any]:
+    def axis(title: str, is_log: bool, n_ticks: int) -> dict[str, Any]:
         font = {"size": 13 if is_small else 15}
         return {
             "type": "log" if is_log else "linear",
-            "title": {"text": title, "standoff": 4 if is_small else 8, "font": font},
+            "title": {"text": title, "standoff": 6 if is_small else 10, "font": font},
             "gridcolor": GRID,
             "zeroline": False,
             "showline": True,
@@ -187,14 +251,25 @@ def look(
             "tickcolor": "#8a8f98",
             "exponentformat": "power",
             "ticklabeloverflow": "allow",  # looking at every label takes a fifth of the time to draw
-        }
+            "automargin": True,  # room for long labels, so that no title lies on them
+        } | (
+            {
+                "nticks": n_ticks,
+                "tickformat": "~g",
+                "minor": {"ticks": "outside", "ticklen": 3, "tickcolor": "#8a8f98"},
+            }
+            if is_log
+            else {"nticks": 6}
+            if is_small
+            else {}
+        )
 
     legend = {"orientation": "h", "yref": "container", "x": 0, "font": {"size": 11 if is_small else 13}}
     legend |= {"y": 1.0, "yanchor": "top"} if is_small else {"y": 0.0, "yanchor": "bottom"}
     return {
         "template": {"data": {}, "layout": {}},
-        "xaxis": axis(x, is_log_x),
-        "yaxis": axis(y, is_log_y),
+        "xaxis": axis(x, is_log_x, 6),
+        "yaxis": axis(y, is_log_y, 4),
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": {"family": FONT, "size": 12 if is_small else 14, "color": INK},
@@ -205,11 +280,3 @@ def look(
         "hovermode": "closest",
         "uirevision": "page",
     }
-
-
-def describe(problem: Problem) -> str:
-    """A short name of a problem, for legends."""
-    channel: Any = problem.channel
-    noise = f"Δ = {channel.noise:g}" if channel.name == "gaussian" else f"{channel.name} labels"
-    laws = f"{problem.weights.name} weights, {problem.readouts.name} readouts"
-    return f"{problem.activation.name}, {laws}, γ = {problem.gamma:.3g}, {noise}"

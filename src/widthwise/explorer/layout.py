@@ -3,58 +3,26 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dash import dcc, html
 
-from ..ingredients.activations import ACTIVATIONS
-from .controls import choice, choices, graph, named, number, symbol, text
+from .controls import choice, choices, complaint, graph, named, number, symbol, text
+from .help_text import help_page
+from .lecture import lecture_bar, steps_data
+from .offered import ACTIVATIONS, CHANNELS, READOUTS, WEIGHTS
 from .quantities import QUANTITIES
+from .standalone import OVER
 from .state import BLAMED, CURVE, DEFAULTS, LIMITS, N_ROWS
 from .views import DIAGRAM_AXES, STARTS, VIEWS, views
 
 __all__ = ["GROUPS", "page"]
 
 AXES = {"log": "log", "linear": "linear"}
-GROUPS = {"view": VIEWS, "against": DIAGRAM_AXES, "start": STARTS, "yaxis": AXES, "xaxis": AXES}
+GROUPS = {"view": VIEWS, "against": DIAGRAM_AXES, "start": STARTS, "yaxis": AXES, "xaxis": AXES, "over": OVER}
 """Groups of buttons, of which one is pressed."""
 
-
-_ACTIVATIONS = {name: name for name in ACTIVATIONS if name not in ("linear", "identity", "he2", "he3", "he4")}
-_ACTIVATIONS |= {
-    "relu": "ReLU",
-    "elu": "ELU",
-    "gelu": "GELU",
-    "quadratic": "quadratic x²",
-    "sigma1": "σ₁ = He₂/√2",
-    "sigma2": "σ₂ = He₃/√6",
-    "sigma3": "σ₃ = He₂/√2 + He₃/6",
-    "own": "own formula …",
-}
-_WEIGHTS = {
-    "gaussian": "Gaussian",
-    "rademacher": "binary ±1 (Rademacher)",
-    "uniform": "uniform",
-    "sparse-gaussian(0.2)": "sparse Gaussian, density 0.2",
-    "own": "own values …",
-}
-_READOUTS = {
-    "homogeneous": "homogeneous, all 1",
-    "rademacher": "binary ±1 (Rademacher)",
-    "four-point": "four values",
-    "uniform": "uniform",
-    "gaussian": "Gaussian",
-    "own": "own table …",
-}
-_CHANNELS = {
-    "gaussian": "output + Gaussian noise",
-    "laplace": "output + Laplace noise",
-    "probit": "sign of noisy output (probit)",
-    "logistic": "logistic, steepness 1/Δ",
-    "sign": "sign of the output",
-    "own": "own channel …",
-}
 _HERMITE = "Hermite coefficients μ_l = E[σ(z) He_l(z)]: μ₁ is the linear part, μ₂ the quadratic one"
 EXAMPLES = {
     "ReLU": "?",
@@ -65,22 +33,30 @@ EXAMPLES = {
 
 _WELCOME = (
     "A wide two-layer network with random weights labels Gaussian inputs, and you try to learn it from "
-    "n = αd² such examples. The solid line is the smallest error that any learner can reach; dashed and "
-    "dotted lines are solutions at which learners can get stuck. Move a slider: left of the thin vertical "
-    "lines only the combined quadratic effect of the hidden units is known, and from there on the units "
-    "themselves are learnt."
+    "n = αd² such examples. The solid line is the smallest error that any learner can reach; dashed lines "
+    "are solutions at which a learner can be caught, dotted ones are unstable. Move a slider: left of the "
+    "thin vertical lines only the combined quadratic effect of the hidden units is known, and from there on "
+    "the units themselves are learnt."
 )
 
 
-def page(state: Mapping[str, Any], store_series: Mapping[str, str] | None = None) -> Any:
-    """The whole page, with its controls set to ``state``."""
+def page(
+    state: Mapping[str, Any], store_series: Mapping[str, str] | None = None, notes: Sequence[str] = ()
+) -> Any:
+    """The whole page, with its controls set to ``state`` and ``notes`` about its address."""
     tab = uuid.uuid4().hex
     return html.Div(
         [
             dcc.Store(id="tab", data=tab),
             dcc.Store(
                 id="known",
-                data={"all": dict(DEFAULTS), "curve": list(CURVE), "blamed": list(BLAMED), "tab": tab},
+                data={
+                    "all": dict(DEFAULTS),
+                    "curve": list(CURVE),
+                    "blamed": list(BLAMED),
+                    "tab": tab,
+                    "steps": steps_data(DEFAULTS),
+                },
             ),
             dcc.Store(id="state"),
             dcc.Store(id="settled"),
@@ -90,6 +66,7 @@ def page(state: Mapping[str, Any], store_series: Mapping[str, str] | None = None
             dcc.Store(id="points"),
             dcc.Store(id="ask-plan"),
             dcc.Store(id="ask-data"),
+            dcc.Input(id="lecture", type="hidden", value=state["lecture"]),
             dcc.Download(id="file"),
             html.Header(
                 [
@@ -100,6 +77,7 @@ def page(state: Mapping[str, Any], store_series: Mapping[str, str] | None = None
                     ),
                     html.Div(
                         [
+                            html.Button("Lecture", id="lecture-start", type="button", className="plain"),
                             html.Button("Help", id="help", type="button", className="plain"),
                             html.Button("Light / dark", id="theme", type="button", className="plain"),
                         ],
@@ -118,8 +96,21 @@ def page(state: Mapping[str, Any], store_series: Mapping[str, str] | None = None
                 **named("what this page shows"),
             ),
             html.Div(
-                [_problem(state), html.Main([_curve(state), views(state, store_series)])], className="columns"
+                [html.P(note) for note in notes],
+                id="notes",
+                className="notes",
+                hidden=not notes,
+                role="alert",
             ),
+            lecture_bar(),
+            html.Div(
+                [
+                    html.Aside([_problem(state), _figure(state)], className="side", **named("controls")),
+                    html.Main([_curve(), views(state, store_series)]),
+                ],
+                className="columns",
+            ),
+            help_page(),
         ],
         id="page",
     )
@@ -133,7 +124,7 @@ def _problem(state: Mapping[str, Any]) -> Any:
                 "activation",
                 "Activation",
                 symbol("σ", "σ: activation function of the hidden units"),
-                _ACTIVATIONS,
+                ACTIVATIONS,
                 state["activation"],
                 text("formula", "Formula of the activation in x", state["formula"], "such as tanh(2*x)"),
             ),
@@ -156,7 +147,7 @@ def _problem(state: Mapping[str, Any]) -> Any:
                 "weights",
                 "Weights",
                 symbol(["P", html.Sub("W")], "P_W: law of the inner weights, of mean 0 and variance 1"),
-                _WEIGHTS,
+                WEIGHTS,
                 state["weights"],
                 text("law", "Law of the weights", state["law"], "values@probabilities"),
             ),
@@ -164,7 +155,7 @@ def _problem(state: Mapping[str, Any]) -> Any:
                 "readouts",
                 "Readouts",
                 symbol(["P", html.Sub("v")], "P_v: law of the readout weights v, rescaled to E[v²] = 1"),
-                _READOUTS,
+                READOUTS,
                 state["readouts"],
                 _table(state),
             ),
@@ -172,7 +163,7 @@ def _problem(state: Mapping[str, Any]) -> Any:
                 "channel",
                 "Labels",
                 symbol(["P", html.Sub("out")], "P_out: law of a label given the output of the network"),
-                _CHANNELS,
+                CHANNELS,
                 state["channel"],
                 text("label", "Channel", state["label"], "such as student-t:0.1,5"),
             ),
@@ -209,8 +200,7 @@ def _table(state: Mapping[str, Any]) -> Any:
     return html.Div(html.Table([html.Thead(head), html.Tbody(rows)], className="table"), id="table-place")
 
 
-def _curve(state: Mapping[str, Any]) -> Any:
-    words = {name: quantity.word for name, quantity in QUANTITIES.items()}
+def _curve() -> Any:
     return html.Section(
         [
             html.Div(
@@ -221,36 +211,80 @@ def _curve(state: Mapping[str, Any]) -> Any:
                 className="row",
             ),
             graph("curve", "tall"),
-            html.Div(
-                [
-                    choice("quantity", "Vertical axis", "", words, state["quantity"]),
-                    choices("yaxis", "Vertical scale", AXES, state["yaxis"]),
-                    number(
-                        "reach",
-                        "Largest",
-                        symbol("α", "α = n/d²: samples per squared input dimension"),
-                        state["reach"],
-                        *LIMITS["reach"],
-                    ),
-                    choices("xaxis", "Horizontal scale", AXES, state["xaxis"]),
-                ],
-                className="toolbar",
-            ),
+            html.Ul(id="pin-names", className="pins", **named("pinned curves")),
             html.Div(id="transitions", className="transitions"),
+        ],
+        className="card curve",
+        **named("learning curve"),
+    )
+
+
+_FILES = {
+    "CSV": "all points of all branches",
+    "JSON": "all points of all branches",
+    "PNG": "a picture",
+    "SVG": "a drawing",
+    "HTML": "one page with the curves over a slider; it needs no server",
+}
+
+
+def _figure(state: Mapping[str, Any]) -> Any:
+    """What the figure shows, and how to keep it."""
+    words = {name: quantity.word for name, quantity in QUANTITIES.items()}
+    return html.Section(
+        [
+            html.H2("Figure"),
+            choice(
+                "quantity",
+                "Vertical axis",
+                choices("yaxis", "Vertical scale", AXES, state["yaxis"]),
+                words,
+                state["quantity"],
+            ),
+            html.Div(
+                [html.Span("Horizontal axis"), choices("xaxis", "Horizontal scale", AXES, state["xaxis"])],
+                className="row spread",
+            ),
+            number(
+                "reach",
+                "Largest",
+                symbol("α", "α = n/d²: samples per squared input dimension"),
+                state["reach"],
+                *LIMITS["reach"],
+            ),
             html.Div(
                 [
                     html.Button("Pin this curve", id="pin", type="button", className="plain"),
                     html.Button("Clear pins", id="unpin", type="button", className="plain"),
-                    html.Span("Download", className="label"),
-                    *[
-                        html.Button(name, id=f"save-{name.lower()}", type="button", className="plain")
-                        for name in ("CSV", "JSON", "PNG", "SVG")
-                    ],
                     dcc.Input(id="pins", type="hidden", value=state["pins"]),
                 ],
-                className="toolbar",
+                className="buttons",
             ),
+            html.Div(
+                [
+                    *[
+                        html.Button(
+                            name,
+                            id=f"save-{name.lower()}",
+                            type="button",
+                            className="plain small",
+                            title=f"download {meaning}",
+                        )
+                        for name, meaning in _FILES.items()
+                    ],
+                ],
+                className="buttons",
+            ),
+            html.Div(
+                [
+                    html.Span("HTML over", className="label"),
+                    choices("over", "Slider of the HTML file", OVER, state["over"]),
+                ],
+                className="buttons",
+            ),
+            html.Span(id="html-progress", className="progress", role="status"),
+            complaint("html"),
         ],
-        className="card",
-        **named("learning curve"),
+        className="card figure",
+        **named("figure"),
     )

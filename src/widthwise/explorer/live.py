@@ -1,4 +1,4 @@
-"""What the page asks for while a hand moves, past Dash: sketches of the curve, views of the α pointed at.
+"""What the page asks for while a hand moves, past Dash: the curve, views of the α pointed at.
 
 The browser has one question of each kind under way (assets/asking.js), so nothing piles up here.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 from .asking import ask
 from .compute import Cache
-from .drawing import point_text, sketch_text
+from .drawing import curve_text, point_text
 from .state import bounded, problem_fields, sentence
 from .wanted import Wanted, as_state
 
@@ -35,8 +35,7 @@ def register(server: Any, explorer: Any) -> None:
         tab, wanted = str(state.get("tab")), Wanted(state)
         for what_was in ("exact", "point"):  # of the problem before
             explorer.slow.cancel((tab, what_was))
-        owner, what = (tab, "sketch"), (*wanted.curve, wanted.look)
-        found = ask(explorer.quick, cache, owner, sketch_text, *what, blame="activation")
+        found = ask(explorer.quick, cache, (tab, "curve"), curve_text, *wanted.curve, blame="activation")
         return answer(found, wanted.errors)
 
     @server.post("/live/point")

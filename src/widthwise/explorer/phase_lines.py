@@ -15,7 +15,7 @@ from ..theory.transitions import Transition
 
 __all__ = ["Line", "join_lines"]
 
-_STEEPEST = 4.0  # largest |d ln α/d ln (width or noise)| of a line
+_STEEPEST = 8.0  # largest |d ln α/d ln (width or noise)| of a line
 _JITTER = 0.1  # and how far two neighbours may lie apart besides
 
 

@@ -10,6 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ..plotting.phases import phase_places
+from ..problem import Problem
+from ..theory.diagram_lines import BEYOND
 from ..theory.solver import all_solutions
 from ..theory.transitions import Transition, transitions
 from .compute import Workers
@@ -17,10 +20,12 @@ from .figures import ALPHA_LABEL, finish
 from .phase_lines import join_lines
 from .tasks import quietly, read_problem
 
-__all__ = ["AXES", "Column", "Diagram", "diagram_column", "diagram_figure"]
+__all__ = ["AXES", "Column", "Diagram", "column_lines", "diagram_column", "diagram_figure"]
 
 AXES = {"gamma": "width γ = k/d", "noise": "noise Δ"}
-N_COLUMNS, N_ROWS = 33, 40
+N_COLUMNS, N_ROWS = 33, 64
+N_HALVINGS = 4
+"""How often the gap at the end of a line is halved."""
 
 
 @dataclass
@@ -48,8 +53,18 @@ def diagram_column(fields: Mapping[str, Any], axis: str, value: float, alphas: n
             phase[i] = best.n_learnt if is_few else float(best.branch == "specialised")
             error[i] = best.excess_error
             gap[i] = universal.excess_error - best.excess_error if universal else np.nan
-    lines = quietly(transitions, problem, float(alphas[-1]), n_grid=20)
-    return Column(value, phase, error, gap, list(lines))
+    return Column(value, phase, error, gap, _lines_of(problem, alphas))
+
+
+def column_lines(fields: Mapping[str, Any], axis: str, value: float, alphas: np.ndarray) -> list[Transition]:
+    """Only the transitions of a column."""
+    problem, _ = read_problem({**fields, axis: value})
+    return [] if problem is None else _lines_of(problem, alphas)
+
+
+def _lines_of(problem: Problem, alphas: np.ndarray) -> list[Transition]:
+    # Beyond the frame, so that a line is seen to leave it.
+    return list(quietly(transitions, problem, BEYOND * float(alphas[-1]), n_grid=20))
 
 
 @dataclass
@@ -63,8 +78,11 @@ class Diagram:
     owner: str
     workers: Workers
     columns: dict[int, Column] = field(default_factory=dict)
+    between: dict[float, list[Transition]] = field(default_factory=dict)
+    """Transitions between columns, where a line begins or ends."""
     failed: int = 0
     is_cancelled: bool = False
+    is_joined: bool = False
     _tasks: list[tuple[Any, Future[Column]]] = field(default_factory=list)
 
     @classmethod
@@ -94,6 +112,32 @@ class Diagram:
                 self.columns[i] = task.result()
             except Exception:  # one column less; what is cancelled is not counted as failed
                 self.failed += not self.is_cancelled
+        for _ in range(N_HALVINGS):
+            for low, high in self._open_ends():
+                if self.is_cancelled:
+                    return
+                value = float(np.sqrt(low * high))
+                owner = (self.owner, "diagram", value)
+                given = (self.fields, self.axis, value, self.alphas)
+                try:
+                    self.between[value] = self.workers.submit(owner, column_lines, *given).result()
+                except Exception:  # the line ends a little earlier
+                    continue
+        self.is_joined = True
+
+    def _lines(self) -> list[tuple[float, list[Transition]]]:
+        """All known transitions, ordered by their column."""
+        own = {column.value: column.lines for column in list(self.columns.values())}
+        return sorted((own | dict(self.between)).items())
+
+    def _open_ends(self) -> list[tuple[float, float]]:
+        """Neighbouring columns between which a line begins or ends inside the frame."""
+        lines, found = self._lines(), []
+        top = float(self.alphas[-1])
+        for (low, here), (high, there) in zip(lines[:-1], lines[1:], strict=True):
+            if sum(0 < t.alpha < top for t in here) != sum(0 < t.alpha < top for t in there):
+                found.append((low, high))
+        return found
 
     def collect(self) -> None:
         """Columns are taken in as they come."""
@@ -106,7 +150,7 @@ class Diagram:
 
     @property
     def is_over(self) -> bool:
-        return self.is_cancelled or len(self.columns) + self.failed >= self.values.size
+        return self.is_cancelled or self.is_joined
 
     @property
     def words(self) -> str:
@@ -115,7 +159,9 @@ class Diagram:
         failed = f"; {self.failed} could not be computed" if self.failed else ""
         if self.is_cancelled:
             return f"Stopped after {n} of {total} columns{failed}."
-        return f"{n} of {total} columns{failed}" + ("." if self.is_over else " …")
+        if n + self.failed < total:
+            return f"{n} of {total} columns{failed} …"
+        return f"{n} of {total} columns{failed}" + ("." if self.is_over else "; the ends of the lines …")
 
 
 def diagram_figure(diagram: Diagram, current: tuple[float, float] | None = None) -> Any:
@@ -134,18 +180,21 @@ def diagram_figure(diagram: Diagram, current: tuple[float, float] | None = None)
                 z=np.log10(np.maximum(shown, 1e-12)),
                 zmin=_least(shown),
                 zmax=float(np.nanmax(np.log10(np.maximum(shown, 1e-12)))),
+                zsmooth="best",
                 customdata=np.stack([shown, phase], axis=-1),
                 colorscale="Cividis_r",
                 colorbar={
-                    "title": {"text": "log₁₀ of the<br>excess error"},
+                    "title": {"text": "log₁₀ of the<br>excess error", "side": "top", "font": {"size": 13}},
                     "thickness": 14,
                     "outlinewidth": 0,
+                    "nticks": 6,
                 },
                 hovertemplate="%{x:.3g}, α = %{y:.3g}<br>excess error %{customdata[0]:.4g}"
                 "<br>%{customdata[1]:.0f} kinds of units learnt<extra></extra>",
             )
         )
-        _add_lines(figure, columns)
+        _add_lines(figure, diagram._lines())
+        _add_names(figure, diagram, columns)
     if current is not None:
         mark = {"symbol": "cross-thin", "size": 15, "line": {"width": 3, "color": "#D55E00"}}
         figure.add_trace(
@@ -157,7 +206,7 @@ def diagram_figure(diagram: Diagram, current: tuple[float, float] | None = None)
     figure.update_yaxes(range=list(np.log10(diagram.alphas[[0, -1]])), showgrid=False)
     for update in (figure.update_xaxes, figure.update_yaxes):
         update(dtick="D2")  # 1, 2 and 5 of each decade
-    figure.update_layout(margin={"t": 12})
+    figure.update_layout(margin={"t": 12, "b": 60}, showlegend=False)
     return figure
 
 
@@ -167,11 +216,31 @@ def _least(error: np.ndarray) -> float:
     return float(max(np.nanmin(logs), np.nanmax(logs) - 5))
 
 
-def _add_lines(figure: Any, columns: list[Column]) -> None:
+def _add_names(figure: Any, diagram: Diagram, columns: list[Column]) -> None:
+    """The name of each phase, where there is most room for it."""
+    problem, _ = read_problem({**diagram.fields, diagram.axis: columns[0].value})
+    if problem is None:
+        return
+    grid = np.array([column.phase for column in columns])
+    for name, x, y in phase_places(grid, [column.value for column in columns], diagram.alphas, problem):
+        figure.add_annotation(
+            x=np.log10(x),
+            y=np.log10(y),
+            text=name,
+            showarrow=False,
+            font={"size": 14, "color": "#ffffff"},
+            bgcolor="rgba(20,24,30,0.55)",
+            borderpad=4,
+        )
+
+
+def _add_lines(figure: Any, lines: list[tuple[float, list[Transition]]]) -> None:
     """White strokes along the transitions: solid where the optimum jumps."""
     import plotly.graph_objects as go
 
-    for stroke in join_lines([(column.value, column.lines) for column in columns]):
+    for stroke in join_lines(lines):
+        if len(stroke.points) < 2:
+            continue  # a line needs two columns; the next ones may bring them
         x, y = zip(*stroke.points, strict=True)
         dash = "solid" if stroke.kind == "first-order" else "dot"
         who = f"|v| = {stroke.readout:.3g}, " if np.isfinite(stroke.readout) else ""
@@ -179,8 +248,7 @@ def _add_lines(figure: Any, columns: list[Column]) -> None:
             go.Scatter(
                 x=x,
                 y=y,
-                mode="lines" if len(x) > 1 else "markers",
-                marker={"size": 5, "color": "#ffffff"},
+                mode="lines",
                 line={"color": "#ffffff", "width": 2.5, "dash": dash},
                 showlegend=False,
                 hovertemplate="%{x:.3g}, α = %{y:.5g}<extra>" + who + stroke.kind + "</extra>",

@@ -21,6 +21,13 @@ from .tasks import quietly, read_problem
 __all__ = ["PointResult", "point_figures", "point_view", "point_words"]
 
 
+# Equilibrium, metastable, unstable.
+_MARKS: tuple[dict[str, Any], ...] = (
+    {"symbol": "circle", "size": 12},
+    {"symbol": "circle-open", "size": 11, "line": {"width": 2}},
+    {"symbol": "x-thin-open", "size": 9, "line": {"width": 2}},
+)
+
 _GAP = 0.05
 """Neighbouring overlaps of a landscape that lie further apart have a jump of some units between them."""
 
@@ -95,7 +102,7 @@ def point_figures(result: PointResult) -> dict[str, dict[str, Any]]:
 
 
 def _overlaps(result: PointResult, color: str) -> dict[str, Any]:
-    """𝒬_W(v) of every solution: bars for a few readouts, lines for continuous ones."""
+    """𝒬_W(v) of every solution: markers for a few readouts, lines for continuous ones."""
     traces: list[dict[str, Any]] = []
     named: set[int] = set()
     for s in sorted(result.solutions, key=state_of):
@@ -111,18 +118,22 @@ def _overlaps(result: PointResult, color: str) -> dict[str, Any]:
         size, first = np.unique(np.round(np.abs(s.readout_values), 10), return_index=True)
         traces.append(
             {
-                "type": "bar",
+                "type": "scatter",
+                "mode": "markers",
                 "x": [f"{v:.3g}" for v in size],
                 "y": s.weight_overlap[first],
-                "marker": {"color": _faded(color, (1.0, 0.5, 0.22)[state]), "line": {"width": 0}},
+                "marker": {"color": color, **_MARKS[state]},
                 "hovertemplate": "|v| = %{x}<br>𝒬 = %{y:.5f}<extra>" + name + "</extra>",
                 **legend,
             }
         )
+        if state == 0:  # a bar to the equilibrium, exactly above its tick
+            bar = {"type": "bar", "x": traces[-1]["x"], "y": traces[-1]["y"], "width": 0.36, "opacity": 0.3}
+            traces.append({**bar, "marker": {"color": color}, "showlegend": False, "hoverinfo": "skip"})
     layout = look(x="size of the readout |v|", y="overlap 𝒬(v)", is_small=True)
-    layout["yaxis"]["range"] = [0, 1.04]
+    layout["yaxis"]["range"] = [-0.02, 1.06]
     if result.profile is None:
-        layout["xaxis"]["type"] = "category"
+        layout["xaxis"] |= {"type": "category", "nticks": 0}
     return {"data": traces, "layout": layout}
 
 
@@ -132,12 +143,7 @@ def _landscape(result: PointResult, color: str) -> dict[str, Any]:
     hover = "𝒬 = %{x:.4f}<br>F = %{y:.6f}<extra></extra>"
     line = {"color": "#8a8f98", "width": 2}
     traces = [_line(x, y, line, showlegend=False, hovertemplate=hover)]
-    marks: tuple[dict[str, Any], ...] = (
-        {"symbol": "circle", "size": 12},
-        {"symbol": "circle-open", "size": 11, "line": {"width": 2}},
-        {"symbol": "x-thin", "size": 9, "line": {"width": 2, "color": color}},
-    )
-    for state, mark in enumerate(marks):
+    for state, mark in enumerate(_MARKS):
         own = [s for s in result.solutions if state_of(s) == state]
         if own:
             traces.append(
@@ -206,11 +212,6 @@ def _visible(result: PointResult) -> list[float]:
         low = min(low, float(half.min()))
     spread = max(high - low, 1e-6)
     return [low - 0.5 * spread, high + 0.15 * spread]
-
-
-def _faded(color: str, opacity: float) -> str:
-    red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red},{green},{blue},{opacity})"
 
 
 def _overall(solution: Solution) -> float:

@@ -64,7 +64,8 @@ def make_app(explorer: Explorer) -> Any:
         # The layout is fetched by the page, whose address the browser sends along.
         address = request.headers.get("Referer", "") if has_request_context() else ""
         series = store_choices(explorer.store) if explorer.store is not None else None
-        return layout.page(state.from_query(urlsplit(address).query), series)
+        shown, notes = state.read_query(urlsplit(address).query)
+        return layout.page(shown, series, notes)
 
     app.layout = current_page
     register(app, explorer)

@@ -1,7 +1,8 @@
 """What the page shows, as one flat record of texts and numbers: the controls, and the query of its address.
 
 Every field is a control of the page with the same identifier.  Only what differs from the default is
-written into the address; what cannot be read there is ignored in favour of the default.
+written into the address.  A person may write it too, so an ingredient that no list offers is taken as one's
+own (``?activation=tanh(2*x)``), and what cannot be read is said on the page and replaced by the default.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from urllib.parse import parse_qsl, urlencode
 from .._bad_value import BadValue
 from ..ingredients import channels, readouts
 from ..problem import Problem, bad_values, read_part
+from .offered import ACTIVATIONS, CHANNELS, OWN, READOUTS, WEIGHTS
 
 __all__ = [
     "BLAMED",
@@ -30,6 +32,7 @@ __all__ = [
     "problem_fields",
     "problem_of",
     "read_pins",
+    "read_query",
     "sentence",
     "to_query",
 ]
@@ -72,6 +75,8 @@ DEFAULTS: dict[str, Any] = {
     "learner": "gamp_rie",
     "size": 40.0,
     "start": "random",
+    "over": "gamma",
+    "lecture": 0.0,
 }
 """Every field of the page."""
 
@@ -91,28 +96,73 @@ LIMITS = {
     "goal": (1e-6, 1.0),
     "dimension": (2.0, 1e6),
     "size": (4.0, 60.0),
+    "lecture": (0.0, 6.0),
 }
 """Least and largest value that the controls take: what the page can draw quickly and sensibly."""
 
 
 def from_query(query: str) -> dict[str, Any]:
     """The state of an address; unknown names and values of the wrong kind fall back to the defaults."""
-    state = dict(DEFAULTS)
+    return read_query(query)[0]
+
+
+def read_query(query: str) -> tuple[dict[str, Any], list[str]]:
+    """The state of an address, and a sentence for each part of it that could not be used."""
+    state, notes = dict(DEFAULTS), []
     if len(query) > MAX_QUERY:
-        return state
-    for name, text in parse_qsl(query.lstrip("?"), keep_blank_values=True, max_num_fields=100):
+        return state, [f"The address is too long: at most {MAX_QUERY} characters are read."]
+    try:
+        pairs = parse_qsl(query.lstrip("?"), keep_blank_values=True, max_num_fields=100)
+    except ValueError:
+        return state, ["The address holds more than 100 fields, and none of them was read."]
+    for name, text in pairs:
+        what = f"“{name[:20]}={text[:40]}” in the address"
         if name not in DEFAULTS:
-            continue
-        if name in _TABLE and not text:
+            notes.append(f"{what} is no field of this page and was left out.")
+        elif name in _TABLE and not text:
             state[name] = None  # a cell that was cleared
         elif name in _NUMBERS:
             value = _number(text)
-            state[name] = value if value is not None else state[name]
+            if value is None:
+                notes.append(f"{what} is no number; {state[name]} is used instead.")
+            else:
+                state[name] = value
         elif name == "pins":
             state[name] = json.dumps(read_pins(text), separators=(",", ":")) if read_pins(text) else ""
         elif text and len(text) <= MAX_TEXT:
             state[name] = text
-    return state
+        elif text:
+            notes.append(f"{what} has more than {MAX_TEXT} characters and was left out.")
+    return state, notes + _take_own(state)
+
+
+def _take_own(state: dict[str, Any]) -> list[str]:
+    """Ingredients that no list offers, put into the fields for one's own."""
+    for name, offered, field in (
+        ("activation", ACTIVATIONS, "formula"),
+        ("weights", WEIGHTS, "law"),
+        ("channel", CHANNELS, "label"),
+    ):
+        if state[name] not in offered:
+            state[name], state[field] = OWN, state[name]
+    if state["readouts"] in READOUTS:
+        return []
+    text, state["readouts"] = state["readouts"], PROBLEM["readouts"]
+    try:
+        law: Any = read_part("readouts", text, normalise=True)
+    except (ValueError, TypeError, ArithmeticError) as error:
+        return [f"readouts in the address: {sentence(BadValue.about('readouts', error))}"]
+    if law.name in READOUTS:
+        state["readouts"] = law.name
+    elif not law.is_discrete or len(law.values) > N_ROWS:
+        return [f"The table of readouts has {N_ROWS} rows, too few for “{text[:40]}” in the address."]
+    else:
+        state["readouts"] = OWN
+        for i in range(N_ROWS):
+            is_used = i < len(law.values)
+            state[f"v{i}"] = float(law.values[i]) if is_used else None
+            state[f"p{i}"] = float(law.probabilities[i]) if is_used else None
+    return []
 
 
 def to_query(state: Mapping[str, Any]) -> str:
@@ -131,11 +181,11 @@ def problem_fields(state: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a state that makes up its problem, without what its choices leave unused."""
     kept = {name: state.get(name, default) for name, default in PROBLEM.items()}
     unused: list[str] = []
-    unused += [] if kept["activation"] == "own" else ["formula"]
-    unused += [] if kept["weights"] == "own" else ["law"]
-    unused += [] if kept["readouts"] == "own" else list(_TABLE)
-    unused += [] if kept["channel"] == "own" else ["label"]
-    unused += ["noise"] if kept["channel"] in ("sign", "own") else []
+    unused += [] if kept["activation"] == OWN else ["formula"]
+    unused += [] if kept["weights"] == OWN else ["law"]
+    unused += [] if kept["readouts"] == OWN else list(_TABLE)
+    unused += [] if kept["channel"] == OWN else ["label"]
+    unused += ["noise"] if kept["channel"] in ("sign", OWN) else []
     return {name: value for name, value in kept.items() if name not in unused}
 
 
@@ -169,18 +219,18 @@ def problem_of(state: Mapping[str, Any]) -> tuple[Problem | None, dict[str, str]
             return None
 
     def own(field: str, choice: str) -> str:
-        return _text(state, field) if choice == "own" else choice
+        return _text(state, field) if choice == OWN else choice
 
     chosen, law, table, label = (
         str(state.get(k, DEFAULTS[k])) for k in ("activation", "weights", "readouts", "channel")
     )
     sigma = ask("activation", lambda: read_part("activation", own("formula", chosen)))
     inner = ask("weights", lambda: read_part("weights", own("law", law)))
-    outer = ask("readouts", lambda: _table_law(state) if table == "own" else read_part("readouts", table))
-    noise = ask("noise", lambda: bounded(state, "noise")) if label not in ("sign", "own") else 1.0
+    outer = ask("readouts", lambda: _table_law(state) if table == OWN else read_part("readouts", table))
+    noise = ask("noise", lambda: bounded(state, "noise")) if label not in ("sign", OWN) else 1.0
     channel: Any = None
     if noise is not None:
-        field = "channel" if label in ("sign", "own") else "noise"
+        field = "channel" if label in ("sign", OWN) else "noise"
         channel = ask(field, lambda: _channel(state, label, noise))
     gamma = ask("gamma", lambda: bounded(state, "gamma"))
     if errors:
@@ -214,7 +264,7 @@ def bounded(state: Mapping[str, Any], name: str) -> float:
 
 
 def _channel(state: Mapping[str, Any], label: str, noise: float) -> Any:
-    if label == "own":
+    if label == OWN:
         return read_part("channel", _text(state, "label"))
     if label == "sign":
         return channels.Sign()

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..plotting.resolution import smooth_branches
 from ..problem import Problem
 from ..theory.branches import trace_branches
 from ..theory.solution import LearningCurve
@@ -18,11 +19,12 @@ from ..theory.transitions import Transition, transitions
 from .quantities import allowed, values_of
 from .state import problem_of
 
-__all__ = ["CurveResult", "exact_curve", "quietly", "read_problem", "sketch_curve"]
+__all__ = ["SPAN", "CurveResult", "compute_curve", "quietly", "read_curve", "read_problem"]
+
+_N_QUICK = 40
 
 SPAN = 250.0
 """Curves are drawn from the largest α divided by this."""
-_N_POINTS, _N_SKETCH = 80, 32
 
 
 @dataclass
@@ -38,6 +40,34 @@ class CurveResult:
     errors: dict[str, str] = field(default_factory=dict)
 
 
+def compute_curve(
+    problem: Problem,
+    reach: float,
+    quantity: str,
+    *,
+    is_log_x: bool = False,
+    is_log_y: bool = True,
+    is_smooth: bool = True,
+) -> CurveResult:
+    """All branches of a problem up to an α, with transitions, resolved as finely as these axes show.
+
+    ``is_smooth=False`` leaves out points between which the lines would bend; no number is another.
+    """
+    quantity, why = _usable(quantity, problem)
+    changes = quietly(transitions, problem, reach)
+    span = (reach / SPAN, reach)
+    at = [t.alpha for t in changes if span[0] < t.alpha < reach]
+    axes = {"is_log_x": is_log_x, "is_log_y": is_log_y}
+    if is_smooth:
+        branches = quietly(smooth_branches, problem, span, lambda c: values_of(c, quantity), at=at, **axes)
+    else:
+        branches = quietly(trace_branches, problem, span, _N_QUICK, at=at)
+    values = [values_of(branch, quantity) for branch in branches]
+    notes = (p.note for branch in branches for p in branch if p.note)
+    note = next(notes, "") or str(getattr(changes, "reason", ""))
+    return CurveResult(problem, list(branches), values, quantity, list(changes), note=note, errors=why)
+
+
 @lru_cache(maxsize=64)
 def _read(fields: str) -> tuple[Problem | None, dict[str, str]]:
     return problem_of(json.loads(fields))
@@ -48,31 +78,14 @@ def read_problem(fields: Mapping[str, Any]) -> tuple[Problem | None, dict[str, s
     return _read(json.dumps(fields, sort_keys=True))
 
 
-def sketch_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> CurveResult | dict[str, str]:
-    """The same as :func:`exact_curve` with fewer points, for while a hand moves."""
-    return _curve(fields, reach, quantity, _N_SKETCH)
-
-
-def exact_curve(fields: Mapping[str, Any], reach: float, quantity: str) -> CurveResult | dict[str, str]:
-    """All branches with transitions, or what is wrong with the controls."""
-    return _curve(fields, reach, quantity, _N_POINTS)
-
-
-def _curve(
-    fields: Mapping[str, Any], reach: float, quantity: str, n_points: int
+def read_curve(
+    fields: Mapping[str, Any], reach: float, quantity: str, axes: Mapping[str, bool], is_smooth: bool = True
 ) -> CurveResult | dict[str, str]:
+    """The curve of the controls, or what is wrong with them."""
     problem, errors = read_problem(fields)
     if problem is None:
         return errors
-    quantity, why = _usable(quantity, problem)
-    changes = quietly(transitions, problem, reach)
-    at = [t.alpha for t in changes if reach / SPAN < t.alpha < reach]
-    branches = list(quietly(trace_branches, problem, (reach / SPAN, reach), n_points, at=at))
-    values = [values_of(branch, quantity) for branch in branches]
-    note = next((p.note for branch in branches for p in branch if p.note), "") or str(
-        getattr(changes, "reason", "")
-    )
-    return CurveResult(problem, branches, values, quantity, list(changes), note=note, errors=why)
+    return compute_curve(problem, reach, quantity, **axes, is_smooth=is_smooth)
 
 
 def _usable(quantity: str, problem: Problem) -> tuple[str, dict[str, str]]:

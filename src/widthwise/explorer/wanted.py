@@ -36,11 +36,16 @@ class Wanted:
             self.reach = 6.0
 
     @property
-    def curve(self) -> tuple[Mapping[str, Any], float, str]:
+    def axes(self) -> dict[str, bool]:
+        """Which axes are logarithmic."""
+        return {"is_log_x": self.is_log_x, "is_log_y": self.is_log_y}
+
+    @property
+    def curve(self) -> tuple[Mapping[str, Any], float, str, dict[str, bool]]:
         """What a task needs to compute the curve."""
-        return self.fields, self.reach, self.quantity
+        return self.fields, self.reach, self.quantity, self.axes
 
     @property
     def look(self) -> dict[str, Any]:
         """What a figure needs to draw it."""
-        return {"is_log_x": self.is_log_x, "is_log_y": self.is_log_y, "reach": self.reach}
+        return {**self.axes, "reach": self.reach}

@@ -13,7 +13,7 @@ from ..ingredients.channels import Channel
 from ..problem import Problem
 from .setting import THEORIES
 
-__all__ = ["Plan", "make_plan"]
+__all__ = ["Plan", "make_plan", "with_noise"]
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Plan:
         if "gamma" in at:
             changes["gamma"] = at["gamma"]
         if "noise" in at:
-            changes["channel"] = _with_noise(made.channel, at["noise"])
+            changes["channel"] = with_noise(made.channel, at["noise"])
         return made.replace(**changes) if changes else made
 
     def without_functions(self) -> Plan | None:
@@ -52,7 +52,7 @@ class Plan:
         return replace(self, parameter=None)
 
 
-def _with_noise(channel: Channel, noise: float) -> Channel:
+def with_noise(channel: Channel, noise: float) -> Channel:
     """The channel with another variance of its noise."""
     if "noise" not in {part.name for part in fields(channel)}:  # type: ignore[arg-type]
         raise ValueError(

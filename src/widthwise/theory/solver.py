@@ -150,7 +150,7 @@ def exact_reason(problem: Problem) -> str:
 
 
 def _pick(problem: Problem, alpha: float, ranked: list[Solution], branch: str) -> Solution:
-    if not ranked or ranked[0].status != CONVERGED:
+    if not ranked or (ranked[0].status != CONVERGED and branch != "universal"):
         status = ranked[0].status if ranked else BEYOND
         return Solution.missing(problem, alpha, branch, status)
     if branch == "equilibrium":
@@ -217,14 +217,12 @@ def _ranked(problem: Problem, alpha: float, found: list[Solution], lost: list[fl
     good = _rank([s for s in found if s.status == CONVERGED])
     if not good:
         return []
-    note = ""
-    best = 0
-    if good[0].branch == "specialised" and (note := exact_reason(problem)):
-        best = next((i for i, s in enumerate(good) if s.branch == "universal"), 0)
     # A maximum of the potential is stable: where the first is not, the one above it is missing.
     top = good[0].free_entropy
-    is_beaten = any(not f < top - 1e-6 * (1 + abs(top)) for f in lost)
-    if not note and (is_beaten or not good[0].is_stable):
+    is_missing = not good[0].is_stable or any(not f < top - 1e-6 * (1 + abs(top)) for f in lost)
+    note = exact_reason(problem) if is_missing or good[0].branch == "specialised" else ""
+    best = next((i for i, s in enumerate(good) if s.branch == "universal"), 0) if note else 0
+    if is_missing and not note:
         return [Solution.missing(problem, alpha, "equilibrium", UNRESOLVED), *good]
     good[best] = replace(good[best], is_equilibrium=True, note=note)
     return good

@@ -39,6 +39,17 @@
     }
   }
 
+  /* Move a slider as a hand would; ``rest`` lets go of it. */
+  page.move = function (name, value) {
+    const field = document.getElementById(name);
+    if (field) field.value = value;
+    const slider = document.getElementById(name + "-slider");
+    if (slider) slider.value = LINEAR.includes(name) ? value : Math.log10(value);
+    moved[name] = value;
+    page.follow(page.now(), name);
+  };
+  page.rest = tellDash;
+
   /* A number was typed, or Dash has heard of a slider: the slider goes there. */
   page.sync = function (value, place) {
     const keep = window.dash_clientside.no_update;

@@ -13,9 +13,15 @@
   }
 
   function welcome() {
-    if (context().triggered_id !== "understood") return false;
     keep("welcome", "seen");
     return true;
+  }
+
+  function help() {
+    const dialogue = document.getElementById("help-page");
+    if (context().triggered_id === "help") dialogue.showModal();
+    else dialogue.close();
+    return window.dash_clientside.no_update;
   }
 
   function theme(clicks) {
@@ -26,22 +32,27 @@
       keep("theme", chosen);
     }
     if (chosen) document.documentElement.dataset.theme = chosen;
+    if (clicks) page.redraw();
     return "switch between light and dark";
   }
 
   function picture() {
     const kind = context().triggered_id.replace("save-", "");
-    const figure = document.querySelector("#curve .js-plotly-plot");
-    if (figure) {
-      window.Plotly.downloadImage(figure, {
-        format: kind, filename: "widthwise", width: 1000, height: 620, scale: kind === "png" ? 2 : 1,
-      });
+    const shown = page.shown("curve");
+    if (shown) {
+      // By day, on white, with pins in the legend, since their names are no part of the figure.
+      const data = shown.data.map((trace) => (trace.meta && trace.meta.pin ? Object.assign({}, trace, { showlegend: true }) : trace));
+      const layout = Object.assign({}, shown.layout, { paper_bgcolor: "#ffffff", plot_bgcolor: "#ffffff" });
+      layout.margin = Object.assign({}, layout.margin, { b: 120 });
+      const size = { width: 1000, height: 660, scale: kind === "png" ? 2 : 1 };
+      window.Plotly.downloadImage({ data: data, layout: layout }, Object.assign({ format: kind, filename: "widthwise" }, size));
     }
     return window.dash_clientside.no_update;
   }
 
   const call = (name) => (...given) => page[name](...given); // the other files may come later
-  const callbacks = { welcome, theme, picture };
-  for (const name of ["sync", "gather", "take", "begin", "pin", "press"]) callbacks[name] = call(name);
+  window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.redraw());
+  const callbacks = { welcome, help, theme, picture };
+  for (const name of ["sync", "gather", "take", "begin", "pin", "press", "teach"]) callbacks[name] = call(name);
   window.dash_clientside = Object.assign({}, window.dash_clientside, { widthwise: callbacks });
 })();

@@ -35,6 +35,19 @@
       clearTimeout(timer);
       timer = setTimeout(act, wait);
     };
+    const usual = {};
+    place.on("plotly_relayout", (change) => {
+      for (const name of ["xaxis", "yaxis"]) {
+        const axis = place.layout[name];
+        const isMoved = Object.keys(change).some((key) => key.startsWith(name + ".range"));
+        if (axis.type !== "log" || !(isMoved || change[name + ".autorange"])) continue;
+        if (!(name in usual)) usual[name] = axis.dtick;
+        const decades = Math.abs(axis.range[1] - axis.range[0]);
+        const fitting = decades < 0.8 || decades >= 7 ? null : decades < 2.2 ? "D2" : 1;
+        const dtick = isMoved ? fitting : usual[name];
+        if (dtick !== axis.dtick) window.Plotly.relayout(place, { [name + ".dtick"]: dtick });
+      }
+    });
     place.on("plotly_hover", (event) => later(SHORT, () => page.lookAt(Number(event.points[0].x))));
     place.on("plotly_unhover", () => later(BACK, () => page.lookAt()));
     place.on("plotly_click", (event) => {

@@ -4,11 +4,12 @@
   const page = (window.widthwise = window.widthwise || {});
   const PROBLEM = /^(activation|formula|weights|law|readouts|[vp]\d|channel|noise|label|gamma)$/;
   const CELL = /^[vp]\d$/; // of the table of readouts
-  const REST = 250; // milliseconds without a change after which all digits are computed
-  const AGAIN = 50; // and between looks whether the sketch is there
+  const REST = 250; // milliseconds without a change after which the curve is made smooth
+  const AGAIN = 50; // and between looks whether it is there at all
   let timer = null;
   let settled = null;
   let isRestoring = false;
+  let isFirst = true;
 
   /* All controls as Dash knows them. */
   page.gather = function (...given) {
@@ -19,6 +20,7 @@
     const isMoved = !page.state || page.state.alpha !== state.alpha;
     page.state = state;
     page.show(state);
+    page.showLecture(state, page.known.steps);
     const text = page.wish(state);
     if (isMoved) page.paint();
     clearTimeout(timer);
@@ -53,12 +55,13 @@
   function remember(text) {
     const address = query(page.state);
     const isNew = ![window.location.search, window.location.pathname + window.location.search].includes(address);
-    if (!isRestoring && isNew) window.history.pushState(null, "", address);
-    isRestoring = false;
+    // The address that the page was opened with may say the same in other words: it is replaced.
+    if (!isRestoring && isNew) window.history[isFirst ? "replaceState" : "pushState"](null, "", address);
+    isRestoring = isFirst = false;
     settle(text, 600);
   }
 
-  /* All digits are asked for only after the sketch is drawn: a slow machine must not do both at once. */
+  /* More points are asked for only after the curve is drawn: a slow machine must not do both at once. */
   function settle(text, tries) {
     if (page.drawn !== page.asked && tries > 0) {
       timer = setTimeout(() => settle(text, tries - 1), AGAIN);
@@ -97,6 +100,12 @@
     const text = JSON.stringify(own);
     pins = pins.filter((other) => JSON.stringify(other) !== text).concat([own]);
     return JSON.stringify(pins.slice(-6));
+  };
+
+  page.unpin = function (i) {
+    const pins = JSON.parse(page.state.pins || "[]");
+    pins.splice(i, 1);
+    page.set("pins", { value: pins.length ? JSON.stringify(pins) : "" });
   };
 
   page.begin = function () {

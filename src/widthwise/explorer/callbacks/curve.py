@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from dash import Input, Output, State, ctx, dcc, html, no_update
 
+from ...plotting import activation_color
 from ..asking import ask
 from ..compute import Cache
 from ..drawing import result_figure
 from ..export import command_line, curve_csv, curve_json, python_code
-from ..figures import PIN_COLORS, branch_traces, describe
+from ..figures import branch_traces, change_words, pin_colors
+from ..naming import describe, differences
+from ..standalone import frame_task, make_page, slider_values
 from ..state import PROBLEM, bounded, problem_fields
-from ..tasks import CurveResult, exact_curve
+from ..tasks import CurveResult, read_curve, read_problem
 from ..wanted import Wanted
 
 __all__ = ["register"]
@@ -24,8 +26,8 @@ def register(app: Any, explorer: Any) -> None:
     cache = Cache(64)
 
     def solved(owner: tuple[Any, ...], wanted: Wanted, fields: Any = None) -> Any:
-        what = (wanted.fields if fields is None else fields, wanted.reach, wanted.quantity)
-        return ask(explorer.slow, cache, owner, exact_curve, *what, blame="activation")
+        what = (wanted.fields if fields is None else fields, *wanted.curve[1:])
+        return ask(explorer.slow, cache, owner, read_curve, *what, blame="activation")
 
     @app.callback(
         Output("exact", "data"),
@@ -46,7 +48,7 @@ def register(app: Any, explorer: Any) -> None:
             at = bounded({"alpha": alpha}, "alpha")
         except ValueError:
             at = 2.0
-        code = python_code(result.problem, wanted.reach, at)
+        code = python_code(result.problem, wanted.reach, at, result.quantity, **wanted.axes)
         answer = {"serial": wanted.serial, "figure": result_figure(result, wanted.look)}
         return answer, _listing(result), code, command_line(result.problem, wanted.reach)
 
@@ -55,16 +57,25 @@ def register(app: Any, explorer: Any) -> None:
     )
     def draw_pins(data: Any, tab: Any) -> Any:
         wanted = Wanted(data)
-        traces: list[dict[str, Any]] = []
+        pinned: list[tuple[int, CurveResult]] = []
         for i, pin in enumerate(wanted.pins):
             result = solved((str(tab), "pin", i), wanted, problem_fields({**PROBLEM, **pin}))
             if result is None:
                 return no_update  # newer pins are on their way
             if isinstance(result, CurveResult):
-                name, color = describe(result.problem), PIN_COLORS[i % len(PIN_COLORS)]
-                look: dict[str, Any] = {"name": name, "width": 0.75, "has_unstable": False}
-                traces += branch_traces(result.branches, result.values, color, **look)
-        return traces
+                pinned.append((i, result))
+        own = read_problem(wanted.fields)[0]
+        look: dict[str, Any] = {"width": 0.75, "has_unstable": False}
+        traces: list[dict[str, Any]] = []
+        legend: list[dict[str, Any]] = []
+        for (i, result), color in zip(pinned, pin_colors(own), strict=False):
+            name = describe(result.problem) if own is None else differences(result.problem, own)
+            traces += branch_traces(result.branches, result.values, color, name=name, **look)
+            legend.append({"pin": i, "name": name, "color": color})
+        if pinned and own is not None:
+            color = activation_color(own.activation.name)
+            legend.append({"pin": None, "name": describe(own), "color": color})
+        return {"traces": traces, "legend": legend}
 
     @app.callback(
         Output("file", "data"),
@@ -82,19 +93,49 @@ def register(app: Any, explorer: Any) -> None:
             return dcc.send_string(curve_csv(result), "widthwise.csv")
         return dcc.send_string(curve_json(result), "widthwise.json")
 
+    @app.callback(
+        Output("file", "data", allow_duplicate=True),
+        Output("html-error", "children"),
+        Input("save-html", "n_clicks"),
+        State("settled", "data"),
+        State("over", "value"),
+        State("tab", "data"),
+        running=[
+            (Output("save-html", "disabled"), True, False),
+            (Output("html-progress", "children"), "computing …", ""),
+        ],
+        prevent_initial_call=True,
+    )
+    def save_html(_: Any, data: Any, over: Any, tab: Any) -> Any:
+        wanted, over = Wanted(data), "noise" if over == "noise" else "gamma"
+        problem = read_problem(wanted.fields)[0]
+        if problem is None:
+            return no_update, "There is no curve to save: see the control that complains."
+        if over not in wanted.fields:
+            return no_update, "These labels have no noise to vary; let the slider change the width."
+        here = float(wanted.fields[over])
+        owner = (str(tab), "html")
+        tasks = [
+            explorer.background.submit((*owner, i), frame_task, wanted.fields, over, value, *wanted.curve[1:])
+            for i, value in enumerate(slider_values(over, here))
+        ]
+        frames = []
+        for task in tasks:
+            try:
+                found = task.result(len(tasks) * explorer.background.time_limit)
+            except Exception:  # one value less, whatever happened to its worker
+                continue
+            if "lines" in found:
+                frames.append(found)
+        if len(frames) < 2:
+            return no_update, "The curves could not be computed; try a simpler problem."
+        text = make_page(problem, over, here, frames, wanted.reach, wanted.axes)
+        return dcc.send_string(text, "widthwise.html"), ""
+
 
 def _listing(result: CurveResult) -> Any:
     """The transitions in words."""
     if not result.changes:
         return html.P(result.note or "No transition in this range.", className="hint")
-    items = []
-    for change in result.changes:
-        who = "all units" if not np.isfinite(change.readout) else f"units with |v| = {change.readout:.4g}"
-        where = "0⁺" if change.alpha == 0 else f"{change.alpha:.6g}"
-        text = f"α = {where}: {change.kind} transition, {who} begin to be learnt"
-        if change.spinodals:
-            low, high = change.spinodals
-            end = f"{high:.5g}" if np.isfinite(high) else "∞"
-            text += f"; both solutions are stable from {low:.5g} to {end}"
-        items.append(html.Li(text))
-    return html.Ul(items)
+    is_discrete = result.problem.readouts.is_discrete
+    return html.Ul([html.Li(change_words(change, is_discrete)) for change in result.changes])

@@ -8,12 +8,14 @@ from typing import Any
 
 from dash import Input, Output, State, ctx, html, no_update
 
+from ...networks.comparison import LEVEL
+from ...networks.measurements import Judged, Measured
 from ..asking import ask
-from ..comparing import compare, distance, points_trace, store_points
+from ..comparing import compare, points_trace, store_points
 from ..compute import Cache
 from ..quantities import QUANTITIES
 from ..state import problem_fields
-from ..uploads import MAX_ROWS, Measured, decode, read_table
+from ..uploads import MAX_ROWS, decode, read_table
 from ..wanted import as_state
 
 __all__ = ["register"]
@@ -46,7 +48,7 @@ def register(app: Any, explorer: Any) -> None:
                 return None, ""
         except ValueError as error:
             return no_update, f"{str(error)[:1].upper()}{str(error)[1:]}."
-        rows = [[p.alpha, p.value, p.std] for p in found]
+        rows = [[p.alpha, p.value, p.error, p.n] for p in found]
         return {"rows": rows, "trace": points_trace(found, _plain(name))}, ""
 
     @app.callback(
@@ -78,32 +80,42 @@ def _measured(rows: Any) -> list[Measured]:
     """Points as the browser sent them back, checked again."""
     if not isinstance(rows, list) or len(rows) > MAX_ROWS:
         raise ValueError("too many points")
-    found = [Measured(float(a), float(y), None if s is None else float(s)) for a, y, s in rows]
+    found = [
+        Measured(float(a), float(y), None if e is None else float(e), None if n is None else int(n))
+        for a, y, e, n in rows
+    ]
     if not all(p.alpha > 0 and math.isfinite(p.alpha) and math.isfinite(p.value) for p in found):
         raise ValueError("points must be finite numbers")
     return found
 
 
-def _table(result: Sequence[tuple[Measured, float, float]], word: str) -> Any:
-    names = ("α", f"measured {word}", "best possible", "deviation", "universal branch", "deviation from it")
+def _table(result: Sequence[tuple[Judged, Judged]], word: str) -> Any:
+    names = ["α", f"measured {word}"]
+    for side in ("best possible", "universal branch"):
+        names += [side, "difference", "verdict"]
     head = html.Tr([html.Th(name, scope="col") for name in names])
     rows = []
-    for point, best, universal in result[:_SHOWN]:
-        measured = f"{point.value:.5g}" + (f" ± {point.std:.2g}" if point.std else "")
-        cells = [f"{point.alpha:.4g}", measured]
-        for predicted in (best, universal):
-            cells += [f"{predicted:.5g}" if math.isfinite(predicted) else "–", distance(point, predicted)]
+    for sides in result[:_SHOWN]:
+        point = sides[0].measured
+        runs = f" ({point.n} run{'s' if point.n != 1 else ''})" if point.n is not None else ""
+        error = f" ± {point.error:.2g}" if point.error else ""
+        cells = [f"{point.alpha:.4g}", f"{point.value:.5g}{error}{runs}"]
+        for one in sides:
+            cells += [_number(one.predicted, ".5g"), _number(100 * one.deviation, "+.1f", " %"), one.verdict]
         rows.append(html.Tr([html.Td(cell) for cell in cells]))
-    with_std = [(p.value - best) / p.std for p, best, _ in result if p.std and math.isfinite(best)]
-    words = f"{len(result)} points."
-    if with_std:
-        size = math.sqrt(sum(z * z for z in with_std) / len(with_std))
-        words += (
-            f" Root mean square of their distance from the best possible: {size:.2g} standard deviations."
-        )
+    count = f"{len(result)} point{'s' if len(result) != 1 else ''}."
     more = f" The first {_SHOWN} are listed." if len(result) > _SHOWN else ""
+    words = (
+        f"{count}{more} A point agrees where its confidence interval ({100 * (1 - LEVEL):g} %, by Student's "
+        "t if the number of runs is given) holds the prediction and is narrow; undecided where it is wide. "
+        "It is close where the difference is real but at most a tenth, and differs beyond that."
+    )
     table = html.Table([html.Thead(head), html.Tbody(rows)], className="table wide")
-    return [html.P(words + more, className="hint"), html.Div(table, className="scroll", tabIndex="0")]
+    return [html.P(words, className="hint"), html.Div(table, className="scroll", tabIndex="0")]
+
+
+def _number(value: float, form: str, unit: str = "") -> str:
+    return f"{value:{form}}{unit}" if math.isfinite(value) else "–"
 
 
 def _plain(name: str) -> str:

@@ -64,11 +64,19 @@ def register(app: Any, explorer: Any) -> None:
             Input(f"save-{kind}", "n_clicks"),
             prevent_initial_call=True,
         )
-    for button, place in (("help", "welcome"), ("understood", "welcome")):
-        browser(
-            "welcome",
-            Output(place, "hidden", allow_duplicate=True),
-            Input(button, "n_clicks"),
-            prevent_initial_call=True,
-        )
+    browser(
+        "welcome",
+        Output("welcome", "hidden", allow_duplicate=True),
+        Input("understood", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    quiet = Output("quiet", "data", allow_duplicate=True)
+    browser("help", quiet, *[Input(b, "n_clicks") for b in ("help", "help-close")], prevent_initial_call=True)
+    buttons = [f"lecture-{word}" for word in ("start", "back", "next", "play", "end")]
+    browser(
+        "teach",
+        quiet,
+        *[Input(button, "n_clicks") for button in buttons],
+        prevent_initial_call=True,
+    )
     browser("theme", Output("theme", "title"), Input("theme", "n_clicks"))
