@@ -10,6 +10,9 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from patience import PATIENCE
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 # Headless and alone: no updates, no accounts, nothing fetched in the background. Without a sandbox, which
@@ -26,7 +29,7 @@ FLAGS = (
 )
 
 
-LONG = 60_000
+LONG = int(1000 * PATIENCE)
 """Milliseconds to wait for what a slow machine still manages."""
 
 
