@@ -3,6 +3,11 @@
 from importlib import import_module
 from typing import Any
 
+from . import _interrupt
+
+if _interrupt.is_command():  # before anything that takes long to import
+    _interrupt.quit_while_importing()
+
 from . import _display, denoising
 from ._version import __version__
 from .ingredients import channels, readouts, weights

@@ -145,3 +145,19 @@ def test_spectrum_bad_input(capsys, arguments, sentence):
     assert captured.err.startswith("error: ")
     assert captured.err.count("\n") == 1
     assert sentence in captured.err
+
+
+@pytest.mark.parametrize(
+    "arguments", [["hardness"], ["hardness", "--learner", "adam"], ["simulate"]], ids=" ".join
+)
+def test_defaults_can_be_run(capsys, arguments):
+    assert main([*arguments, "--dry-run"]) == 0
+    assert "tasks" in capsys.readouterr().err
+
+
+def test_a_store_without_a_command_shows_its_help(capsys):
+    assert main(["store"]) == 0
+    captured = capsys.readouterr()
+    assert "prune" in captured.out and captured.err == ""
+    assert main(["store", "ls"]) == 2
+    assert "'runs'" in capsys.readouterr().err

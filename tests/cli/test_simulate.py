@@ -236,7 +236,7 @@ def test_hardness_of_the_published_times(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "too close to that of the universal branch"),
+        (["--activation", "relu"], "too close to that of the universal branch"),
         (["--d", "10,20"], "--d must hold at least three values"),
         (["--learner", "gamp_rie"], "--learner: unknown learner 'gamp_rie'"),
         (["--seeds", "1"], "--seeds must be >= 2"),

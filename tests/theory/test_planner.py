@@ -74,7 +74,7 @@ def test_few_data_suffice():
     """Above ½μ₂² + g(1) the linear part of the network is enough, n = α₁d."""
     target = 0.25
     need = samples_needed(RELU, excess_error=target, d=300)
-    assert need.alpha == 0 and need.optimum == need.universal
+    assert need.alpha == 0 and need.optimum.alpha_linear == need.universal.alpha_linear
     assert ww.solve_linear(RELU, need.optimum.alpha_linear).excess_error == pytest.approx(target, rel=1e-9)
     assert need.n == math.ceil(need.optimum.alpha_linear * 300)
     assert "fewer than order d^2" in str(need)
@@ -169,3 +169,12 @@ def test_an_error_measure_as_target():
 def test_bad_error_targets(options, words):
     with pytest.raises(ValueError, match=words):
         ww.samples_needed(ww.Problem("tanh", channel="sign"), **options)
+
+
+@pytest.mark.parametrize("target", [0.5, 0.2, 0.05, 0.012, 0.002])
+def test_limits_do_not_depend_on_how_easy_the_target_is(target):
+    # With all data the optimum errs by 0, the universal branch by g(1), whatever was asked for.
+    problem = ww.Problem("relu", readouts="four-point", gamma=0.3)
+    answer = ww.samples_needed(problem, excess_error=target)
+    assert answer.optimum.limit == 0
+    assert answer.universal.limit == pytest.approx(float(problem.activation.tail_kernel(1.0)), rel=1e-12)

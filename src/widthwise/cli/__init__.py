@@ -13,6 +13,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 is done, 1 means that some point did not converge or does not exist, 2 is bad usage,
     130 is Ctrl-C and 141 a reader that went away. Data goes to stdout, talk to stderr.
     """
+    from .._interrupt import as_command
     from .app import run
 
-    return run(arguments)
+    with as_command():
+        return run(arguments)

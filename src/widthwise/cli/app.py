@@ -16,6 +16,7 @@ from typer.core import TyperGroup
 
 from .._bad_value import did_you_mean
 from .._extras import MissingExtra, sentence
+from .._interrupt import EXIT_CODE
 from .._version import __version__
 from .output import ReaderLeft, flush, talk
 from .problem_options import BadInput
@@ -126,13 +127,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
         talk(f"error: {text}")
         return 2
     except _ClickError as error:
+        if not error.format_message():  # a group without a command has shown its help
+            return 0
         talk(f"error: {_sentence(error.format_message())}")
         return 2
     except ReaderLeft:
         return 141  # 128 + SIGPIPE, as other Unix programs
     except (KeyboardInterrupt, typer.Abort):
-        code = 130
-    if code == 130:
+        code = EXIT_CODE
+    if code == EXIT_CODE:
         talk("interrupted")
     return code if isinstance(code, int) else 0
 

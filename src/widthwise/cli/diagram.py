@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from .._interrupt import allow
 from .._records import as_csv, as_json
 from .output import number, print_table, talk, write
 from .plan import TheoryOption
@@ -158,6 +159,7 @@ def diagram(
         )
     varied.setdefault("alpha", float(axes["alpha"][0]))
     start = time.perf_counter()
+    allow(5.0)  # after Ctrl-C what is done is written
     try:
         data = phase_diagram(
             problem,

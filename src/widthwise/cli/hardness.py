@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -32,7 +33,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
-@takes_problem
+@partial(takes_problem, activation="sigma3")  # with ReLU the branches are too close to tell apart
 def hardness(
     problem: Problem,
     learner: Annotated[

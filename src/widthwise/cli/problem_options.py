@@ -191,8 +191,10 @@ def worded(error: BadValue) -> BadInput:
     return BadInput(error.words("command", f"--{error.field.replace('_', '-')}"))
 
 
-def takes_problem(command: Callable[..., None]) -> Callable[..., None]:
+def takes_problem(command: Callable[..., None], **other_defaults: str) -> Callable[..., None]:
     """The command with the shared options in place of its first argument, the problem they describe.
+
+    ``other_defaults`` are those in which a command differs from the others.
 
     Where there is an ``alpha``, ``--n`` and ``--d`` may stand for it, as ``--k`` and ``--d`` for ``gamma``;
     what was converted is told on stderr.
@@ -200,6 +202,7 @@ def takes_problem(command: Callable[..., None]) -> Callable[..., None]:
     asked = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
     names = [one.name for one in asked]
     shared = dict(inspect.signature(_from_options, eval_str=True).parameters)
+    shared |= {name: shared[name].replace(default=value) for name, value in other_defaults.items()}
     del shared["d"]  # where a command has no dimension of its own, it is added below
     defaults = {one.name: one.default for one in asked if one.name in ("alpha", "d")}
     extra = {"n": SamplesOption} if "alpha" in names else {}

@@ -25,11 +25,14 @@ app = typer.Typer(
     help="Look at, check and export the results of sweeps.\n\nExample: widthwise store ls runs",
 )
 
-FolderArgument = Annotated[str, typer.Argument(metavar="DIR", help="Folder of a store.")]
+DEFAULT = "runs"
+"""The folder that the examples of all commands keep their results in."""
+
+FolderArgument = Annotated[str, typer.Argument(metavar="[DIR]", help="Folder of a store.")]
 
 
 @app.command("ls")
-def list_results(folder: FolderArgument, json: JsonOption = False) -> None:
+def list_results(folder: FolderArgument = DEFAULT, json: JsonOption = False) -> None:
     """Means over seeds of what is stored, and what failed.
 
     Example: widthwise store ls runs
@@ -69,7 +72,7 @@ def list_results(folder: FolderArgument, json: JsonOption = False) -> None:
 
 @app.command()
 def show(
-    folder: FolderArgument,
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder of a store.")],
     key: Annotated[str, typer.Argument(metavar="KEY", help="Key of a result, or the beginning of one.")],
 ) -> None:
     """Everything about one result.
@@ -91,7 +94,7 @@ def show(
 
 @app.command()
 def export(
-    folder: FolderArgument,
+    folder: FolderArgument = DEFAULT,
     csv: Annotated[str | None, typer.Option("--csv", metavar="FILE", help="Write CSV; - is stdout.")] = None,
     parquet: Annotated[str | None, typer.Option("--parquet", metavar="FILE", help="Write Parquet.")] = None,
     netcdf: Annotated[
@@ -118,7 +121,7 @@ def export(
 
 @app.command()
 def verify(
-    folder: FolderArgument,
+    folder: FolderArgument = DEFAULT,
     only_report: Annotated[
         bool, typer.Option("--only-report", help="Leave damaged files where they are.")
     ] = False,
@@ -142,7 +145,7 @@ def verify(
 
 @app.command()
 def prune(
-    folder: FolderArgument,
+    folder: FolderArgument = DEFAULT,
     failed: Annotated[bool, typer.Option("--failed", help="Remove failed results too.")] = False,
     keep: Annotated[
         str | None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from .._interrupt import allow
 from .output import talk
 from .problem_options import BadInput, read_numbers
 
@@ -110,6 +111,8 @@ class Where:
         from ..sweeps.estimate import forecast
 
         talk(what)
+        if self.folder is not None:
+            allow(30.0)  # for running tasks to write their checkpoints
         if self.is_dry_run:
             talk(explained(lambda: forecast(tasks, store, self.workers)))
             raise typer.Exit(0)

@@ -188,6 +188,8 @@ class GampRieState:
     matrix_error: float = 0.0
     vector_error: float = 0.0
     residual_variance: float = math.inf
+    score: float = math.inf
+    """max(τ², ⟨r²⟩): what tells a good state from one that diverges, see :func:`iterate`."""
     n_steps: int = 0
     status: str = "max_steps"
     history: list[dict[str, float]] = field(default_factory=list)
@@ -212,7 +214,13 @@ def iterate(
     rtol: float = 1e-3,
     callback: Callable[[GampRieState], dict[str, float]] | None = None,
 ) -> GampRieState:
-    """GAMP-RIE from a start to its fixed point.
+    r"""GAMP-RIE from a start to its fixed point.
+
+    A damped iterate keeps a share of the old one, and with it that share of the old Onsager term, so the
+    latter is carried along: a_t = κ a_{t-1} + (1 - κ)(div/n) r, κ the damping. States are told apart by max(τ²,
+    ⟨r²⟩). Both are equal on average (Nishimori), and for Gaussian noise they are the same number; where the
+    iteration leaves the model, as it may at small d with labels of few bits, τ² from the channel alone
+    falls while the residuals grow without bound.
 
     Parameters
     ----------
@@ -221,7 +229,8 @@ def iterate(
     start : "prior", "spectral" or a d × d array
         The prior mean; one shrinkage of the label-weighted covariance; or a matrix Q̂.
     damping : float
-        Weight of the old iterate, in [0, 1); raised by itself when τ² grows, up to ``max_damping``.
+        Weight of the old iterate, in [0, 1), to begin with; it is raised by itself when the state gets worse, up
+        to ``max_damping``.
     rtol : float
         Converged when the fit changes by less than rtol · τ (root mean square over the samples).
     callback
@@ -230,8 +239,8 @@ def iterate(
     Returns
     -------
     GampRieState
-        ``status`` is "converged", "max_steps" or "stalled" (τ² could not be made to fall further; the best
-        state is returned).
+        ``status`` is "converged", "max_steps" or "stalled" (no damping made it better). Unless it has
+        converged, the best state is returned, and never one that is worse than predicting the mean.
     """
     if not 0 <= damping < 1:
         raise ValueError(f"damping must lie in [0, 1) (weight of the old iterate), got {damping!r}")
@@ -239,15 +248,13 @@ def iterate(
         raise ValueError(f"max_steps must be >= 1, got {max_steps!r}")
     n, d = design.n_samples, design.n_features
     labels = np.asarray(labels, dtype=float)
-    state, residual_old, feedback, fit_first = _first_state(
-        design, labels, shrinkage, output, linear_power, start
-    )
+    state, onsager, fit_first = _first_state(design, labels, shrinkage, output, linear_power, start)
     fit_old: np.ndarray | None = None
     change_old = math.inf
     growth = _GROWTH + 3 * math.sqrt(2 / n)
     # From a given matrix (the teacher's, say) τ² may well rise to its fixed point.
     ceiling = 0.0 if isinstance(start, str) else 1.5 * float(np.var(labels))
-    best: tuple[GampRieState, np.ndarray, np.ndarray] | None = None
+    best: tuple[GampRieState, np.ndarray, np.ndarray, np.ndarray] | None = None
     history: list[dict[str, float]] = []
     tiny = 1e-14 * float(np.var(labels)) + 1e-300
     for step in range(max_steps + 1):
@@ -255,11 +262,11 @@ def iterate(
             fit = fit_first
         else:
             fit = design.outputs(state.matrix, state.vector)
-        # The Onsager term: V g = (V/τ²) r of the step before.
-        residual, tau2, state.intercept = output(labels, fit - feedback * residual_old, state.variance)
+        residual, tau2, state.intercept = output(labels, fit - onsager, state.variance)
         tau2 = max(tau2, tiny)
         change = math.inf if fit_old is None else math.sqrt(float(np.mean((fit - fit_old) ** 2)) / tau2)
         state.residual_variance, state.n_steps = tau2, step
+        state.score = max(tau2, float(np.mean(residual**2)))
         row = {
             "step": step,
             "residual_variance": tau2,
@@ -275,15 +282,15 @@ def iterate(
             if change > _SLOW * change_old:
                 damping = min(0.7 * damping + _CALM, max(damping, max_damping))
             change_old = change
-        if best is not None and not tau2 < max(growth * best[0].residual_variance, ceiling):
+        if best is not None and not state.score < max(growth * best[0].score, ceiling):
             damping = 0.5 * (1 + damping)
-            state, residual, fit = replace(best[0]), best[1], best[2]
+            state, residual, fit, onsager = replace(best[0]), *best[1:]
             tau2 = state.residual_variance
             if damping > max_damping:
                 state.status = "stalled"
                 break
-        elif best is None or tau2 < best[0].residual_variance:
-            best = replace(state), residual, fit
+        elif best is None or state.score < best[0].score:
+            best = replace(state), residual, fit, onsager
         if step == max_steps:
             break
 
@@ -294,15 +301,19 @@ def iterate(
         matrix = (basis * shrunk.values) @ basis.T
         new_vector, factor = _shrink_vector(state.vector + vector / n, tau2 / n, linear_power)
         matrix_error = 2 * noise_std**2 / d * max(shrunk.divergence, 0.0)
+        vector_error = d * factor * tau2 / n
         keep = damping if math.isfinite(state.matrix_error) else 0.0
         state.matrix = damping * state.matrix + (1 - damping) * matrix
         state.vector = damping * state.vector + (1 - damping) * new_vector
         state.matrix_error = (
             matrix_error if keep == 0 else keep * state.matrix_error + (1 - keep) * matrix_error
         )
-        state.vector_error = keep * state.vector_error + (1 - keep) * d * factor * tau2 / n
-        feedback = state.variance / tau2
-        residual_old, fit_old = residual, fit
+        state.vector_error = keep * state.vector_error + (1 - keep) * vector_error
+        onsager = damping * onsager + (1 - damping) * ((2 * matrix_error + vector_error) / tau2) * residual
+        fit_old = fit
+    if state.status != "converged" and best is not None and best[0].score < state.score:
+        status, n_steps = state.status, state.n_steps
+        state = replace(best[0], status=status, n_steps=n_steps)
     state.history = history
     return state
 
@@ -333,8 +344,8 @@ def _first_state(
     output: Output,
     linear_power: float | None,
     start: str | np.ndarray,
-) -> tuple[GampRieState, np.ndarray, float, np.ndarray | None]:
-    """Linear part by ridge, matrix as asked for; Onsager term (vector and factor) and fit, if known."""
+) -> tuple[GampRieState, np.ndarray, np.ndarray | None]:
+    """Linear part by ridge, matrix as asked for; Onsager term, and the fit if it is known."""
     n, d = design.n_samples, design.n_features
     if isinstance(start, str) and start not in ("prior", "spectral"):
         raise ValueError(f'start must be "prior", "spectral" or a {d} × {d} array; got {start!r}')
@@ -366,14 +377,14 @@ def _first_state(
             state.matrix_error = 2 * noise_std**2 / d * max(shrunk.divergence, 0.0)
             spectral = shrunk.divergence / n * centred  # Onsager term of a matrix made from these labels
     if n_free == 0.0 and not is_spectral:
-        return state, np.zeros(n), 0.0, None
+        return state, np.zeros(n), None
     # A converged linear fit obeys r = y - fit + (n_free/n) r, the residual of a fresh sample.
     share = min(n_free / n, 0.95)
     fit = design.outputs(state.matrix, state.vector)
     residual = (labels - fit + spectral) / (1 - share)
     residual -= residual.mean()
     state.vector_error = share * float(np.mean(residual**2))
-    return state, share * residual + spectral, 1.0, fit
+    return state, share * residual + spectral, fit
 
 
 def _shrink_vector(noisy: np.ndarray, noise: float, power: float | None) -> tuple[np.ndarray, float]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._interrupt import noticed
 from ..networks.comparison import mean_of
 from ..networks.instance import Instance
 from .estimators import is_binary, known_mean, prepare
@@ -50,7 +51,10 @@ def fit(
     tracemalloc.reset_peak()
     before, start, cpu = tracemalloc.get_traced_memory()[0], time.perf_counter(), time.process_time()
     try:
-        fitted = train()
+        with noticed() as is_interrupted:
+            fitted = train()
+        if is_interrupted():  # scikit-learn and the learners keep what they have: a truncated fit is no fit
+            raise KeyboardInterrupt
         cost = {
             "fit_seconds": time.perf_counter() - start,
             "fit_cpu_seconds": time.process_time() - cpu,

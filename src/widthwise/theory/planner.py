@@ -201,10 +201,12 @@ def samples_needed(
     universal, optimum = _universal(problem, quantity, target), None
     if quantity == "excess_error":
         optimum = _few_data(problem, target)
-        universal = optimum or universal
+        if optimum is not None:  # both learn the linear part alike; what more data would give differs
+            universal = replace(optimum, limit=universal.limit)
     optimum = optimum or _optimum(problem, quantity, target, readout, theory)
     if abs(optimum.alpha - universal.alpha) <= 2 * _RTOL * optimum.alpha < math.inf:
-        optimum = universal  # met before anything specialises, and known in closed form
+        # met before anything specialises, and known in closed form
+        optimum = replace(universal, limit=optimum.limit)
     return SamplesNeeded(
         problem,
         quantity,

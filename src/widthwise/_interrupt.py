@@ -1,0 +1,101 @@
+"""Ctrl-C: the command line ends within a second or two with exit code 130, whatever it is doing.
+
+While modules are still being imported it ends at once. Later a ``KeyboardInterrupt`` is raised, so that what
+is whole can be kept, and a clock is started: what does not end by itself within the time allowed (a library
+that computes without looking up, or that takes the interrupt for its own) is ended. A second Ctrl-C ends at
+once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+__all__ = ["EXIT_CODE", "allow", "as_command", "is_command", "noticed", "quit_while_importing"]
+
+EXIT_CODE = 130
+"""128 + SIGINT, as shells have it."""
+
+_SECONDS = 2.0
+_allowed = [_SECONDS]
+_clocks: list[threading.Timer] = []
+
+
+def is_command() -> bool:
+    """Whether this process is the command ``widthwise`` (or ``python -m widthwise``)."""
+    words = sys.orig_argv[1:]
+    while words and words[0].startswith("-") and words[0] != "-m":
+        words = words[1:]
+    if words[:1] == ["-m"]:
+        return words[1:2] == ["widthwise"]
+    return bool(words) and os.path.basename(words[0]).removesuffix(".exe") == "widthwise"
+
+
+def quit_while_importing() -> None:
+    """Have Ctrl-C end this process at once, until :func:`as_command` takes over."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, _quit)
+
+
+@contextmanager
+def as_command() -> Iterator[None]:
+    """Handle Ctrl-C as the command line does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, _raise)
+    _allowed[:] = [_SECONDS]
+    try:
+        yield
+    finally:
+        for clock in _clocks:
+            clock.cancel()
+        _clocks.clear()
+        signal.signal(signal.SIGINT, before)
+
+
+def allow(seconds: float) -> None:
+    """Let the command take so long after Ctrl-C, to write checkpoints."""
+    _allowed[:] = [seconds]
+
+
+@contextmanager
+def noticed() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C came meanwhile, also where other code took it for its own and carried on."""
+    came: list[bool] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before: Any = signal.getsignal(signal.SIGINT)
+
+    def note(number: int, frame: Any) -> None:
+        came.append(True)
+        signal.signal(signal.SIGINT, before)
+        if callable(before):
+            before(number, frame)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(came)
+    finally:
+        if signal.getsignal(signal.SIGINT) is note:
+            signal.signal(signal.SIGINT, before)
+
+
+def _raise(number: int, frame: Any) -> None:
+    signal.signal(signal.SIGINT, _quit)
+    clock = threading.Timer(_allowed[0], _quit, (number, None))
+    clock.daemon = True
+    clock.start()
+    _clocks.append(clock)
+    raise KeyboardInterrupt
+
+
+def _quit(number: int, frame: Any) -> None:
+    os.write(2, b"interrupted\n")
+    os._exit(EXIT_CODE)
