@@ -38,6 +38,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -61,7 +62,8 @@ __all__ = [
 _GROWTH = 1.05
 MAX_DAMPING = 0.97
 # At d < 100 a mode is left now and then that hardly shrinks (0.97 a step, of alternating sign) or cycles at
-# a hundredth of the error, when an eigenvalue sits at the edge of its band. Damping removes it; not before
+# a hundredth of the error, when an eigenvalue sits at the edge of its band. Damping removes it, and is taken
+# back where the iteration drifts one way; not before
 # the error itself has settled, so that the first steps follow state evolution. Every fourth step: no period
 # of 2 or 4 hides.
 _N_FREE_STEPS, _PERIOD, _SLOW, _CALM = 5, 4, 0.25, 0.3
@@ -216,11 +218,11 @@ def iterate(
 ) -> GampRieState:
     r"""GAMP-RIE from a start to its fixed point.
 
-    A damped iterate keeps a share of the old one, and with it that share of the old Onsager term, so the
-    latter is carried along: a_t = κ a_{t-1} + (1 - κ)(div/n) r, κ the damping. States are told apart by max(τ²,
-    ⟨r²⟩). Both are equal on average (Nishimori), and for Gaussian noise they are the same number; where the
-    iteration leaves the model, as it may at small d with labels of few bits, τ² from the channel alone
-    falls while the residuals grow without bound.
+    A damped iterate keeps a share κ of the old one, and with it that share of the old Onsager term, so the
+    latter is carried along: a_t = κ a_{t-1} + (1 - κ)(div/n) r. States are told apart by max(τ², ⟨r²⟩). Both
+    are equal on average (Nishimori), and for Gaussian noise they are the same number; where the iteration
+    leaves the model, as it may at small d with labels of few bits, the τ² of the channel falls while the
+    residuals grow without bound.
 
     Parameters
     ----------
@@ -229,8 +231,8 @@ def iterate(
     start : "prior", "spectral" or a d × d array
         The prior mean; one shrinkage of the label-weighted covariance; or a matrix Q̂.
     damping : float
-        Weight of the old iterate, in [0, 1), to begin with; it is raised by itself when the state gets worse, up
-        to ``max_damping``.
+        Weight of the old iterate, in [0, 1), to begin with; it is raised by itself when the state gets
+        worse, up to ``max_damping``.
     rtol : float
         Converged when the fit changes by less than rtol · τ (root mean square over the samples).
     callback
@@ -248,9 +250,11 @@ def iterate(
         raise ValueError(f"max_steps must be >= 1, got {max_steps!r}")
     n, d = design.n_samples, design.n_features
     labels = np.asarray(labels, dtype=float)
+    nothing = _mean_alone(design, labels, shrinkage, copy(output), linear_power)
     state, onsager, fit_first = _first_state(design, labels, shrinkage, output, linear_power, start)
     fit_old: np.ndarray | None = None
-    change_old = math.inf
+    move_old: np.ndarray | None = None
+    change_old, least = math.inf, damping
     growth = _GROWTH + 3 * math.sqrt(2 / n)
     # From a given matrix (the teacher's, say) τ² may well rise to its fixed point.
     ceiling = 0.0 if isinstance(start, str) else 1.5 * float(np.var(labels))
@@ -278,13 +282,19 @@ def iterate(
         if change < rtol * (1 - damping) or tau2 <= tiny:
             state.status = "converged"
             break
+        move = None if fit_old is None else fit - fit_old
         if step > _N_FREE_STEPS and step % _PERIOD == 0:
-            if change > _SLOW * change_old:
-                damping = min(0.7 * damping + _CALM, max(damping, max_damping))
+            if change > max(_SLOW, 1.3 * damping**_PERIOD) * change_old:  # slower than damping alone makes it
+                if _is_drift(move, move_old):
+                    damping = max(least, 2 * damping - 1, 0.5 * damping)
+                else:
+                    damping = min(0.7 * damping + _CALM, max(damping, max_damping))
             change_old = change
+        move_old = move
         if best is not None and not state.score < max(growth * best[0].score, ceiling):
             damping = 0.5 * (1 + damping)
             state, residual, fit, onsager = replace(best[0]), *best[1:]
+            least, move_old = damping, None  # less has failed
             tau2 = state.residual_variance
             if damping > max_damping:
                 state.status = "stalled"
@@ -314,8 +324,31 @@ def iterate(
     if state.status != "converged" and best is not None and best[0].score < state.score:
         status, n_steps = state.status, state.n_steps
         state = replace(best[0], status=status, n_steps=n_steps)
+    if state.score > nothing.score:
+        state = replace(nothing, status="stalled", n_steps=state.n_steps)
     state.history = history
     return state
+
+
+def _mean_alone(
+    design: Design, labels: np.ndarray, shrinkage: Shrinkage, output: Output, linear_power: float | None
+) -> GampRieState:
+    """The state that predicts the mean of the labels, whatever the input."""
+    d = design.n_features
+    state = GampRieState(np.zeros((d, d)), np.zeros(d))
+    state.matrix_error = math.nan if shrinkage.prior_error is None else shrinkage.prior_error
+    state.vector_error = d * (linear_power or 0.0)
+    residual, tau2, state.intercept = output(labels, np.zeros(len(labels)), state.variance)
+    state.residual_variance = tau2
+    state.score = max(tau2, float(np.mean(residual**2)))
+    return state
+
+
+def _is_drift(move: np.ndarray | None, before: np.ndarray | None) -> bool:
+    """Whether two steps go the same way: then damping slows the iteration down, and does not calm it."""
+    if move is None or before is None:
+        return False
+    return bool(move @ before > 0.7 * math.sqrt(float(move @ move) * float(before @ before)))
 
 
 def ridge_posterior(
