@@ -85,8 +85,9 @@ class MatrixChannel:
             apart = np.logaddexp(0.0, log_hat - log_tilt)
             share = np.exp(-apart)  # τ/(τ + q̂₂)
             rest = -np.expm1(-apart)
-            before, rate, bend = self.odds(log_tilt)
-            after, rate_after, _ = self.odds(log_tilt + apart)
+            # Both in one look-up: for the few points of a step its overhead is what counts.
+            both = self.odds(np.concatenate([log_tilt, log_tilt + apart]))
+            (before, after), (rate, rate_after), (bend, _) = (x.reshape(2, -1) for x in both)
             step = after - before
             close = apart < _CLOSE
             if close.any():

@@ -28,6 +28,8 @@ __all__ = ["Root", "UnitTable", "UnitValues", "evaluate_units", "unit_table"]
 _GRID = np.unique(np.concatenate([np.logspace(-12, -4, 33), np.logspace(-4, 8, 193), np.logspace(8, 30, 67)]))
 _N_POLISH = 60
 _LARGEST = 1e60
+_LARGEST_LOG = 750.0
+_SLACK = 1e-8  # of a cell's ends in ln x, beyond the rounding with which it is found
 _LEAST_GAP = 1e-280  # of 1 - Q, where activations with jumps are still finite
 
 
@@ -201,6 +203,14 @@ class UnitTable:
         with np.errstate(divide="ignore"):
             return np.log(overlap**2 @ powers) - np.log((gap * (1 + overlap)) @ powers)
 
+    def rough_kernel_gap(self, snr: np.ndarray, powers: np.ndarray) -> np.ndarray:
+        """E v²[g(1) - g(Q)], to a few digits."""
+        with np.errstate(divide="ignore"):
+            log_snr = np.log(snr)
+        total = float(self._at_zero.kernel_gap[0])
+        found: np.ndarray = np.interp(log_snr, self.log_grid, self.values.kernel_gap, left=total) @ powers
+        return found
+
     def roots(
         self,
         values2: np.ndarray,
@@ -220,24 +230,23 @@ class UnitTable:
             return np.zeros(shape)
         if which is Root.KNOWN:
             return np.full(shape, np.inf)
-        surplus = self.log_force(pull, coupling) - self.log_grid
+        level = np.nan_to_num(self.log_grid - self.log_force(pull, coupling), nan=np.inf)  # ln φ
         log_v2 = np.log(values2)
-        is_above = surplus[:, None, :] > -log_v2[:, None]
-        is_root = is_above[..., :-1] & ~is_above[..., 1:]
+        is_above_first = level[:, :1] < log_v2
         if which in (Root.ABOVE, Root.BELOW):
             assert beside is not None
-            side = (
-                self.grid[1:] > beside[:, None] if which is Root.ABOVE else self.grid[:-1] < beside[:, None]
-            )
-            is_root &= side[:, None, :]
-        if which in (Root.ABOVE, Root.LOWEST):
-            cell = np.argmax(is_root, axis=-1)
+            cell, has_root = self._cells_beside(level, log_v2, which, beside)
         else:
-            cell = is_root.shape[-1] - 1 - np.argmax(is_root[..., ::-1], axis=-1)
-        has_root = is_root.any(axis=-1)
+            # The last place where φ < v², or the last before φ first exceeds it.
+            if which is Root.HIGHEST:
+                running = np.minimum.accumulate(level[:, ::-1], axis=1)[:, ::-1]
+            else:
+                running = np.maximum.accumulate(level, axis=1)
+            cell = _count_below(running, log_v2) - 1
+            has_root = (cell >= 0) & (cell < self.grid.size - 1)
         result = np.full(shape, np.nan if which in (Root.ABOVE, Root.HIGHEST) else 0.0)
         # Between 0 and the first node of the grid.
-        is_tiny = (pull[:, None] * values2 > 1) & ~is_above[..., 0]
+        is_tiny = (pull[:, None] * values2 > 1) & ~is_above_first
         if which in (Root.LOWEST, Root.BELOW):
             takes_tiny = is_tiny & (~has_root if which is Root.BELOW else True)
             has_root &= ~takes_tiny
@@ -247,8 +256,8 @@ class UnitTable:
         rows, columns = np.nonzero(has_root)
         if rows.size:
             at = cell[rows, columns]
-            low, high = self.log_grid[at], self.log_grid[at + 1]
-            here, there = surplus[rows, at] + log_v2[columns], surplus[rows, at + 1] + log_v2[columns]
+            low, high = self.log_grid[at] - _SLACK, self.log_grid[at + 1] + _SLACK
+            here, there = log_v2[columns] - level[rows, at], log_v2[columns] - level[rows, at + 1]
             start = low + (high - low) * here / (here - there)
             result[rows, columns] = (
                 np.exp(start)
@@ -262,6 +271,20 @@ class UnitTable:
                 values2[columns], pull[rows], coupling[rows], low, np.full(rows.size, self.log_grid[0])
             )
         return result
+
+    def _cells_beside(
+        self, level: np.ndarray, log_v2: np.ndarray, which: Root, beside: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The cell of the grid with the root next above or below a given x, and whether there is one."""
+        is_above = level[:, None, :] < log_v2[:, None]
+        is_root = is_above[..., :-1] & ~is_above[..., 1:]
+        side = self.grid[1:] > beside[:, None] if which is Root.ABOVE else self.grid[:-1] < beside[:, None]
+        is_root &= side[:, None, :]
+        if which is Root.ABOVE:
+            cell = np.argmax(is_root, axis=-1)
+        else:
+            cell = is_root.shape[-1] - 1 - np.argmax(is_root[..., ::-1], axis=-1)
+        return cell, np.asarray(is_root.any(axis=-1))
 
     def polish(
         self,
@@ -297,6 +320,15 @@ class UnitTable:
             if active.size == 0:
                 break
         return np.exp(z)
+
+
+def _count_below(rising: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """How many entries of each row, which rise along it, are below each of the values."""
+    n_rows, n = rising.shape
+    apart = 4 * _LARGEST_LOG * np.arange(n_rows)[:, None]
+    rows = (np.clip(rising, -_LARGEST_LOG, _LARGEST_LOG) + apart).ravel()
+    found: np.ndarray = np.searchsorted(rows, np.clip(values, -_LARGEST_LOG, _LARGEST_LOG) + apart)
+    return found - n * np.arange(n_rows)[:, None]
 
 
 @lru_cache(maxsize=64)

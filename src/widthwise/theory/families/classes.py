@@ -15,6 +15,7 @@ above the moving class), those of smaller |v| the lowest (or the next below), or
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -50,7 +51,11 @@ class ClassState:
 
 
 class ClassFamily(Family):
-    """Class ``moving`` (0 is the largest |v|) moves; ``larger`` and ``smaller`` say what the others do."""
+    """Class ``moving`` (0 is the largest |v|) moves; ``larger`` and ``smaller`` say what the others do.
+
+    ``asleep`` is the family that differs from this one in that smaller classes stay at 0: this one is traced
+    only where they do not.
+    """
 
     def __init__(
         self,
@@ -59,9 +64,10 @@ class ClassFamily(Family):
         larger: Root = Root.HIGHEST,
         smaller: Root = Root.ZERO,
         n_known: int = 0,
+        asleep: ClassFamily | None = None,
     ) -> None:
         assert setting.classes is not None
-        self.setting, self.moving, self.n_known = setting, moving, n_known
+        self.setting, self.moving, self.n_known, self.asleep = setting, moving, n_known, asleep
         self.larger, self.smaller = larger, smaller
         self.values2, self.powers = setting.classes.values2, setting.classes.powers
         self.n_learnt = moving + 1
@@ -83,6 +89,33 @@ class ClassFamily(Family):
     @property
     def stops(self) -> np.ndarray:
         return np.log([1e9, 1e15, 1e21])
+
+    def is_awake(self, points: Points) -> np.ndarray:
+        """Whether the next smaller class cannot stay at 0."""
+        if self.setting.mu2_squared == 0 or self.moving + 1 == self.values2.size:
+            return np.zeros(len(points), dtype=bool)
+        pull, _ = self.couplings(points.z)
+        return np.asarray(self.values2[self.moving + 1] * pull > 1)
+
+    def _on_grid(self) -> Points:
+        if self.asleep is None:
+            return super()._on_grid()
+        nodes, _ = self.asleep.curve
+        same = nodes[~self.asleep.is_awake(nodes)]
+        grid = self.grid
+        rest = grid[~np.isin(grid, same.u) & (grid <= nodes.u[-1])]
+        found = Points.joined([same, self.at(rest)])
+        return found[np.argsort(found.u, kind="stable")]
+
+    @cached_property
+    def curve(self) -> tuple[Points, np.ndarray]:
+        nodes, is_joined = super().curve
+        if self.asleep is None or not len(nodes):
+            return nodes, is_joined
+        is_awake = self.is_awake(nodes)
+        is_joined = is_joined & (is_awake | np.append(is_awake[1:], False))
+        keep = is_joined | np.append(False, is_joined[:-1])
+        return nodes[keep], is_joined[keep]
 
     def log_tilt(self, points: Points) -> np.ndarray:
         return points.z[:, 0]

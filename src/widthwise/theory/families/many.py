@@ -2,25 +2,21 @@ r"""Laws of many readout classes: the number of classes at the upper root is cho
 
 Each class has a small weight, so that in equilibrium all but a few sit at the root of largest potential of
 their own, up to a threshold of |v|: the n largest at the upper root, the others at the lowest.  Solutions
-with neighbouring n coexist at one α.  First guesses come from the curve of such profiles over τ; from each of
-them n changes as long as the free entropy grows.
+with neighbouring n coexist at one α, and f changes smoothly with n.  It is computed for n spread over all
+classes, then between those around each of its maxima, until neighbours of a maximum differ by one class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...numerics.roots import decreasing_root, newton_rows
-from ...problem import Problem
-from ..setting import Setting, setting_of
+from ...numerics.roots import newton_rows
+from ..setting import Setting
 from ..units import Root
-from .averages import class_averages
 from .base import Points, System
-from .continuous_profile import jump_levels
 from .threshold import ThresholdFamily
 
 if TYPE_CHECKING:
@@ -28,12 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["solve_many"]
 
-_LOG_TILT = np.linspace(np.log(1e-8), np.log(1e15), 140)
-_LOG_COUPLING = 60.0
-_MAX_CLIMB = 400
-_REACH = (1, -1, 2, -2, 3, -3)  # changes of n that are tried
-_ALL = 24  # classes up to which every n is tried
-_CLOSE = 1.0  # in ln α, of points of the curve that are first guesses
+_N_SPREAD = 24  # values of n to begin with
+_N_BETWEEN = 5  # of n between neighbours around a maximum
+_N_ROUNDS = 12
+_N_ITERATIONS = 12
+_REACH = (1, -1, 2, -2)  # changes of n that are tried at a maximum
 
 
 class _Rows(ThresholdFamily):
@@ -46,10 +41,10 @@ class _Rows(ThresholdFamily):
     def only(self, rows: np.ndarray) -> _Rows:
         return _Rows(self.setting, self.counts[rows], self.upper)
 
-    def snr(self, pull: np.ndarray, coupling: np.ndarray) -> np.ndarray:
+    def snr(self, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False) -> np.ndarray:
         roots = self.setting.units.roots
-        upper = roots(self.values2, pull, coupling, self.upper)
-        lower = roots(self.values2, pull, coupling, Root.LOWEST)
+        upper = roots(self.values2, pull, coupling, self.upper, is_rough=is_rough)
+        lower = roots(self.values2, pull, coupling, Root.LOWEST, is_rough=is_rough)
         return np.where(np.arange(self.values2.size) < self.counts[:, None], upper, lower)
 
     def solve(self, log_alpha: np.ndarray, u: np.ndarray, z: np.ndarray) -> Points:
@@ -68,128 +63,103 @@ class _Rows(ThresholdFamily):
         points.log_alpha = np.where(points.is_good, log_alpha, points.log_alpha)
         return points
 
+    def starts(self, log_alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """ln B and ln τ after some rounds of the saddle-point equations, from the upper classes known."""
+        setting, units = self.setting, self.setting.units
+        with np.errstate(all="ignore"):
+            snr = np.where(np.arange(self.values2.size) < self.counts[:, None], units.grid[-1], 0.0)
+            log_tilt = np.full(log_alpha.size, -np.inf)
+            log_coupling = np.zeros(log_alpha.size)
+            for _ in range(_N_ITERATIONS):
+                log_tilt = setting.matrix.rough_log_snr_of(units.rough_odds(snr, self.powers))
+                log_hat = setting.log_hat_scale + log_coupling
+                after = setting.matrix.mmse(np.logaddexp(log_tilt, log_hat))[0]
+                gap = setting.output_gap(after, units.rough_kernel_gap(snr, self.powers))
+                slope = setting.problem.channel.free_entropy_slope(gap, setting.power)
+                log_coupling = np.log(2 / setting.gamma) + log_alpha + np.log(slope)
+                pair = setting.matrix.pair(log_tilt, setting.log_hat_scale + log_coupling)
+                new = self.snr(np.exp(pair.log_pull) / setting.gamma, np.exp(log_coupling), is_rough=True)
+                # A class that has no upper root for the moment waits at the fold.
+                snr = np.where(np.isnan(new), 0.5 * snr, new)
+        return log_coupling, log_tilt
+
 
 def solve_many(setting: Setting, alpha: np.ndarray) -> Iterator[tuple[int, Solution]]:
     """Solutions in which units are learnt, with the index of their α."""
     if setting.is_linear:
         return
-    yield from _climbed(setting, alpha, Root.HIGHEST, _guesses(setting, alpha))
-    if setting.units.can_be_known:
-        yield from _climbed(setting, alpha, Root.KNOWN, _guesses_if_known(setting, alpha))
+    for upper in (Root.HIGHEST, Root.KNOWN) if setting.units.can_be_known else (Root.HIGHEST,):
+        yield from _Search(setting, alpha, upper).run()
 
 
-def _climbed(
-    setting: Setting, alpha: np.ndarray, upper: Root, guesses: tuple[np.ndarray, ...]
-) -> Iterator[tuple[int, Solution]]:
-    """What the guesses lead to, and all that lie on the way up from there as n changes."""
-    who, u, z, counts = guesses
-    if not who.size:
-        return
-    solved: dict[tuple[int, int], Solution] = {}
+class _Search:
+    """Solutions by (index of α, n)."""
 
-    def solve(which: np.ndarray, n: np.ndarray, u: np.ndarray, z: np.ndarray) -> None:
-        points = _Rows(setting, n, upper).solve(np.log(alpha)[which], u, z)
+    def __init__(self, setting: Setting, alpha: np.ndarray, upper: Root) -> None:
+        assert setting.classes is not None
+        self.setting, self.alpha, self.upper = setting, alpha, upper
+        self.top = len(setting.classes) - (upper is Root.KNOWN)
+        self.solved: dict[tuple[int, int], Solution] = {}
+        self.tried: set[tuple[int, int]] = set()
+
+    def run(self) -> Iterator[tuple[int, Solution]]:
+        spread = np.unique(np.round(np.geomspace(1, self.top, _N_SPREAD)).astype(int)).tolist()
+        first = [(i, n) for i in range(self.alpha.size) for n in [0, *spread]]
+        self._solve(first)
+        for _ in range(_N_ROUNDS):
+            asked = [key for i in range(self.alpha.size) for key in self._next(i)]
+            if not asked:
+                break
+            self._solve(asked)
+        for (i, _), solution in self.solved.items():
+            yield i, solution
+
+    def _next(self, i: int) -> set[tuple[int, int]]:
+        """Values of n that are still to be tried around the maxima of f over n."""
+        known = sorted(n for j, n in self.solved if j == i)
+        asked = set()
+        for at, n in enumerate(known):
+            own = self.solved[i, n].free_entropy
+            below, above = known[at - 1] if at else -1, known[at + 1] if at + 1 < len(known) else self.top + 1
+            if any(self.solved[i, m].free_entropy > own for m in (below, above) if (i, m) in self.solved):
+                continue
+            between = np.concatenate(
+                [np.linspace(below, n, _N_BETWEEN + 2), np.linspace(n, above, _N_BETWEEN + 2)]
+            )
+            asked |= {(i, int(m)) for m in np.round(between)} | {(i, n + step) for step in _REACH}
+        return {(j, m) for j, m in asked if 0 <= m <= self.top} - self.tried
+
+    def _solve(self, keys: list[tuple[int, int]]) -> None:
+        """Try the given n, from what neighbours are solved and from the start with n classes known."""
+        self.tried |= set(keys)
+        which, n = (np.array(column) for column in zip(*keys, strict=True))
+        u, z = _Rows(self.setting, n, self.upper).starts(np.log(self.alpha)[which])
+        starts = [(which, n, u, z[:, None])]
+        near = [self._nearest(*key) for key in keys]
+        if warm := [k for k, s in enumerate(near) if s is not None]:
+            guesses = [s for s in near if s is not None]
+            starts.append(
+                (
+                    which[warm],
+                    n[warm],
+                    np.array([s.parameter for s in guesses]),
+                    np.array([s.state for s in guesses]),
+                )
+            )
+        which, n, u, z = (np.concatenate(parts) for parts in zip(*starts, strict=True))
+        points = _Rows(self.setting, n, self.upper).solve(np.log(self.alpha)[which], u, z)
         good = np.nonzero(points.is_good)[0]
-        for n_here in np.unique(n[good]):
-            rows = good[n[good] == n_here]
-            family = ThresholdFamily(setting, int(n_here), upper)
-            for row, solution in zip(rows, family.solutions(points[rows], alpha[which[rows]]), strict=True):
-                key = (int(which[row]), int(n_here))
-                if key not in solved or solution.free_entropy > solved[key].free_entropy:
-                    solved[key] = solution
+        for count in np.unique(n[good]):
+            rows = good[n[good] == count]
+            family = ThresholdFamily(self.setting, int(count), self.upper)
+            found = family.solutions(points[rows], self.alpha[which[rows]])
+            for row, solution in zip(rows, found, strict=True):
+                key = (int(which[row]), int(count))
+                old = self.solved.get(key)
+                if old is None or solution.free_entropy > old.free_entropy:
+                    self.solved[key] = solution
 
-    solve(who, counts, u, z)
-    assert setting.classes is not None
-    top = len(setting.classes)
-    tried = set(solved)
-    frontier = list(solved)
-    for _ in range(_MAX_CLIMB):
-        asked: dict[tuple[int, int], tuple[int, int]] = {}
-        for key in frontier:
-            i, n = key
-            if top <= _ALL or _is_local_top(solved, key):
-                near = ((i, n + step) for step in _REACH if 0 <= n + step <= top)
-                asked |= {new: key for new in near if new not in tried}
-        if not asked:
-            break
-        tried |= set(asked)
-        solve(
-            np.array([i for i, _ in asked]),
-            np.array([n for _, n in asked]),
-            np.array([solved[key].parameter for key in asked.values()]),
-            np.array([solved[key].state for key in asked.values()]),
-        )
-        frontier = [key for key in asked if key in solved]
-    for (i, _), solution in solved.items():
-        yield i, solution
-
-
-def _is_local_top(solved: dict[tuple[int, int], Solution], key: tuple[int, int]) -> bool:
-    """Whether neither neighbour that is known has a higher free entropy."""
-    i, n = key
-    own = solved[key].free_entropy
-    return all(solved[i, n + s].free_entropy <= own for s in (-1, 1) if (i, n + s) in solved)
-
-
-def _guesses(setting: Setting, alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Index into α, ln B, ln τ and n of first guesses: for every n, the nearest point of the curve."""
-    log_tilt, log_coupling, counts, log_alpha = _curve(setting.problem, setting.theory)
-    who, at = [], []
-    for i, target in enumerate(np.log(alpha)):
-        apart = np.abs(log_alpha - target)
-        order = np.argsort(apart)
-        close = order[(apart[order] < _CLOSE) | (np.arange(order.size) < 3)]
-        _, first = np.unique(counts[close], return_index=True)
-        near = np.unique(np.concatenate([close[first], close[:4]]))
-        who += [i] * near.size
-        at += near.tolist()
-    rows, index = np.array(at, dtype=int), np.array(who, dtype=int)
-    shift = np.log(alpha)[index] - log_alpha[rows]  # B is proportional to α at given errors
-    return index, log_coupling[rows] + shift, log_tilt[rows][:, None], counts[rows]
-
-
-def _guesses_if_known(
-    setting: Setting, alpha: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The same for weights that are known exactly, with nothing learnt of the other classes."""
-    assert setting.classes is not None
-    total = np.cumsum(setting.classes.powers)
-    n = np.unique(np.round(np.geomspace(1, total.size, 8)).astype(int))
-    n = n[n < total.size]
-    learnt, left = total[n - 1], np.maximum(1 - total[n - 1], 1e-12)
-    gap = setting.output_gap(left, left * setting.kernel_total)
-    slope = setting.problem.channel.free_entropy_slope(gap, setting.power)
-    who = np.repeat(np.arange(alpha.size), n.size)
-    log_coupling = np.log(2 * alpha[who] / setting.gamma) + np.tile(np.log(slope), alpha.size)
-    log_tilt = setting.matrix.rough_log_snr_of(np.log(learnt) - np.log(left))
-    return who, log_coupling, np.tile(log_tilt, alpha.size)[:, None], np.tile(n, alpha.size)
-
-
-@lru_cache(maxsize=32)
-def _curve(problem: Problem, theory: str) -> tuple[np.ndarray, ...]:
-    """ln τ, ln B, number of upper classes and ln α along the profiles with every class at its own maximum."""
-    setting = setting_of(problem, theory)
-    assert setting.classes is not None
-    values2, powers = setting.classes.values2, setting.classes.powers
-    units = setting.units
-    goal = setting.matrix.odds(_LOG_TILT)[0]
-
-    def state(z: np.ndarray):
-        pair = setting.matrix.pair(_LOG_TILT, setting.log_hat_scale + z)
-        pull = np.maximum(np.exp(pair.log_pull) / setting.gamma, 1e-280)
-        coupling = np.exp(z)
-        level = jump_levels(units, pull, coupling)
-        n = np.sum(values2 > level[:, None], axis=1)
-        upper = units.roots(values2, pull, coupling, Root.HIGHEST, is_rough=True)
-        lower = units.roots(values2, pull, coupling, Root.LOWEST, is_rough=True)
-        snr = np.where(np.arange(values2.size) < n[:, None], np.nan_to_num(upper), lower)
-        return pair, n, class_averages(units, values2, powers, snr, pull, coupling)
-
-    with np.errstate(all="ignore"):
-        ends = np.full(_LOG_TILT.size, _LOG_COUPLING)
-        z = decreasing_root(lambda z: goal - state(z)[2].odds, -ends, ends, atol=1e-6)
-        pair, n, averages = state(z)
-        gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
-        log_alpha = setting.log_alpha(z, gap)
-    keep = np.isfinite(log_alpha)
-    return _LOG_TILT[keep], z[keep], n[keep], log_alpha[keep]
+    def _nearest(self, i: int, n: int) -> Solution | None:
+        """The solution at the same α with the nearest n, if one is known."""
+        known = [m for j, m in self.solved if j == i]
+        return self.solved[i, min(known, key=lambda m: abs(m - n))] if known else None

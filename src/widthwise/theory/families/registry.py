@@ -17,7 +17,7 @@ from .universal import UniversalFamily
 
 __all__ = ["FEW_CLASSES", "has_few_classes", "specialised_families", "universal_family"]
 
-FEW_CLASSES = 6
+FEW_CLASSES = 16
 """Up to this many distinct |readouts| every ordered choice of roots is traced; beyond, see :mod:`many`."""
 
 
@@ -54,7 +54,7 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
         for first in [highest, above] if _differ(highest, above) else [highest]:
             found.append(first)
             if moving + 1 < n and _wakes_the_next(first):
-                lowest = ClassFamily(setting, moving, first.larger, Root.LOWEST)
+                lowest = ClassFamily(setting, moving, first.larger, Root.LOWEST, asleep=first)
                 below = ClassFamily(setting, moving, first.larger, Root.BELOW)
                 found += [lowest, below] if _differ(lowest, below) else [lowest]
     if setting.units.can_be_known:
@@ -79,7 +79,4 @@ def _differ(one: ClassFamily, other: ClassFamily) -> bool:
 def _wakes_the_next(family: ClassFamily) -> bool:
     """Whether somewhere along the curve the next class cannot stay at 0."""
     nodes, _ = family.curve
-    if not len(nodes) or family.setting.mu2_squared == 0:
-        return False
-    pull, _ = family.couplings(nodes.z)
-    return bool(np.any(family.values2[family.moving + 1] * pull > 1))
+    return bool(family.is_awake(nodes).any())

@@ -45,13 +45,13 @@ class ThresholdFamily(Family):
     def log_coupling(self, points: Points) -> np.ndarray:
         return points.u
 
-    def snr(self, pull: np.ndarray, coupling: np.ndarray) -> np.ndarray:
+    def snr(self, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False) -> np.ndarray:
         """x of every class."""
         roots, n = self.setting.units.roots, self.n_upper
         return np.concatenate(
             [
-                roots(self.values2[:n], pull, coupling, self.upper),
-                roots(self.values2[n:], pull, coupling, Root.LOWEST),
+                roots(self.values2[:n], pull, coupling, self.upper, is_rough=is_rough),
+                roots(self.values2[n:], pull, coupling, Root.LOWEST, is_rough=is_rough),
             ],
             axis=1,
         )
