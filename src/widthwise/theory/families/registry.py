@@ -19,6 +19,8 @@ __all__ = ["FEW_CLASSES", "has_few_classes", "specialised_families", "universal_
 
 FEW_CLASSES = 16
 """Up to this many distinct |readouts| every ordered choice of roots is traced; beyond, see :mod:`many`."""
+HEAVY = 0.03
+"""Share of E v² from which a class has a family of its own, however many there are."""
 
 
 def has_few_classes(setting: Setting) -> bool:
@@ -33,7 +35,7 @@ def universal_family(problem: Problem) -> UniversalFamily:
 
 
 def specialised_families(problem: Problem, theory: str = "main") -> tuple[Family, ...]:
-    """The families in which units are learnt; none for laws of many classes."""
+    """The families in which units are learnt; those of heavy classes only for laws of many classes."""
     return _specialised(problem, theory)
 
 
@@ -44,9 +46,12 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
         return ()
     if setting.classes is None:
         return (ProfileFamily(setting),)
-    if not has_few_classes(setting):
-        return ()
     found: list[Family] = []
+    if not has_few_classes(setting):
+        # A class of some weight may be held between its own roots by what it does to all the others.
+        for moving in np.nonzero(setting.classes.powers > HEAVY)[0].tolist():
+            found.append(ClassFamily(setting, moving, Root.HIGHEST, Root.LOWEST))
+        return tuple(found)
     n = len(setting.classes)
     for moving in range(n):
         highest = ClassFamily(setting, moving, Root.HIGHEST, Root.ZERO)
