@@ -137,6 +137,16 @@ class Family(ABC):
             z, residual = newton_rows(equations, z, rtol=_RTOL, max_steps=_MAX_STEPS)
             return self._points(u, z, residual)
 
+    def near(self, u: np.ndarray, start: np.ndarray) -> Points:
+        """:meth:`at` from the given start; where that fails, from a first guess."""
+        found = self.at(u, start)
+        bad = np.nonzero(~found.is_good)[0]
+        if bad.size:
+            again = self.at(u[bad])
+            for f in fields(Points):
+                getattr(found, f.name)[bad] = getattr(again, f.name)
+        return found
+
     def at_alpha(self, log_alpha: np.ndarray, u: np.ndarray, z: np.ndarray) -> Points:
         """The solutions at given α that Newton's method reaches from (u, z)."""
 
@@ -265,7 +275,7 @@ class Family(ABC):
     ) -> tuple[Points, np.ndarray]:
         """New nodes at shares of the intervals to the right of ``left``."""
         u, z = _hermite(nodes[left], nodes[left + 1], share)
-        new = self.at(u, z)
+        new = self.near(u, z)
         good = new.is_good
         everything = Points.joined([nodes, new[good]])
         order = np.argsort(everything.u, kind="stable")
@@ -287,7 +297,7 @@ class Family(ABC):
             width = high.u - low.u
             share = np.clip(weight_low / (weight_low - weight_high), 1e-3, 1 - 1e-3)
             u, z = _hermite(low, high, share)
-            best = self.at(u, z)
+            best = self.near(u, z)
             slope = np.where(best.is_good, best.slope, 0.0)
             same = slope * low.slope > 0
             weight_high = np.where(same & (side == 1), 0.5 * weight_high, np.where(same, weight_high, slope))
@@ -349,7 +359,7 @@ class Family(ABC):
         active = np.arange(n)
         for step in range(_N_CROSSING):
             u, z = _hermite(low, high, np.full(len(low), 0.5))
-            middle = self.at(u, z)
+            middle = self.near(u, z)
             for side in (low, high):
                 bad = np.nonzero(~middle.is_good)[0]
                 if bad.size:
