@@ -61,7 +61,7 @@ def bracketed_root(
     side, new = 0, 0.5 * (low + high)
     for _ in range(2 * _N_STEPS):
         new = 0.5 * (low + high)
-        if np.isfinite(at_low) and np.isfinite(at_high):
+        if np.isfinite(at_low) and np.isfinite(at_high) and at_low != at_high:
             new = high - at_high * (high - low) / (at_high - at_low)
         value = function(new)
         if (value <= 0) == (at_high <= 0):

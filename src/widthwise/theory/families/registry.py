@@ -53,6 +53,7 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
             found.append(ClassFamily(setting, moving, Root.HIGHEST, Root.LOWEST))
         return tuple(found)
     n = len(setting.classes)
+    awake: list[Family] = []  # last: where they meet the others, a solution is said to be of the others
     for moving in range(n):
         highest = ClassFamily(setting, moving, Root.HIGHEST, Root.ZERO)
         above = ClassFamily(setting, moving, Root.ABOVE, Root.ZERO)
@@ -61,7 +62,8 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
             if moving + 1 < n and _wakes_the_next(first):
                 lowest = ClassFamily(setting, moving, first.larger, Root.LOWEST, asleep=first)
                 below = ClassFamily(setting, moving, first.larger, Root.BELOW)
-                found += [lowest, below] if _differ(lowest, below) else [lowest]
+                awake += [lowest, below] if _differ(lowest, below) else [lowest]
+    found += awake
     if setting.units.can_be_known:
         for n_known in range(1, n):
             found.append(ThresholdFamily(setting, n_known, Root.KNOWN))
