@@ -56,6 +56,8 @@ def spec_text(spec: Any) -> str:
         if set(spec) - {"kind"} == {values, "probabilities"}:
             lists = (",".join(map(_cell, spec[name])) for name in (values, "probabilities"))
             return "@".join(lists)
+    if set(spec) == {"kind", "values"}:
+        return f"{spec['kind']}:[{','.join(map(_cell, spec['values']))}]"
     parts = {key: value for key, value in spec.items() if key != "kind" and value is not False}
     if "kind" in spec and not any(isinstance(value, (list, tuple, Mapping)) for value in parts.values()):
         words = [_cell(value) if key != "shift" else f"shift={_cell(value)}" for key, value in parts.items()]

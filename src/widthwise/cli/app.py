@@ -28,6 +28,7 @@ COMMANDS = {
     "transitions": "where hidden units begin to be learnt, and where the equilibrium jumps",
     "plan": "how many samples a target needs, at the optimum and in polynomial time",
     "diagram": "phases over the width or the noise, and the lines between them",
+    "scaling": "how the error falls with the number of samples, and how many features are learnt",
     "spectrum": "spectrum, mmse and shrinkage of the matrix that the hidden units make",
     "simulate": "run learners, and put what they measure beside the theory",
     "hardness": "how the time that a learner needs to leave the universal branch grows with d",

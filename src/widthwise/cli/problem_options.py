@@ -78,7 +78,8 @@ ReadoutsOption = Annotated[
         "--readouts",
         metavar="LAW",
         help="Law P_v of the readouts, of second moment 1: homogeneous, rademacher, four-point, uniform, "
-        "gaussian or values@probabilities such as '-1,1@0.3,0.7'.",
+        "gaussian, values@probabilities such as '-1,1@0.3,0.7', or k features, the first the largest: "
+        "power-law:exponent,k, exponential:length,k, linear:ratio,k or features:[3,2,1].",
         rich_help_panel=_PANEL,
         autocompletion=lambda incomplete: [n for n in readouts.READOUTS if n.startswith(incomplete)],
     ),

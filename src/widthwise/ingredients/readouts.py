@@ -12,141 +12,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from .._bad_value import BadValue, Remedy
 from .descriptions import Entry, Table
+from .discrete_readouts import NAMED_DISCRETE, TOLERANCE, Discrete, Readouts, bad
+from .features import FEATURE_LAWS, Exponential, Features, Linear, PowerLaw
 from .finite_laws import parts_of
 from .gaussian_log_mean import gaussian_log_mean
 
-__all__ = ["READOUTS", "Discrete", "Gaussian", "Readouts", "Uniform", "resolve"]
-
-_TOLERANCE = 1e-9  # on sums of probabilities and on the second moment: digits a person types
-_ROUNDING = 1e-14  # of a sum of probabilities
-
-
-class Readouts:
-    """A readout law. Discrete laws have atoms; continuous ones a density and closed forms."""
-
-    name: str
-    is_discrete: bool
-
-    mean: float
-    third_moment: float
-    fourth_moment: float
-    largest: float
-    """max |v| over the support (inf when unbounded)."""
-
-    @property
-    def spec(self) -> str | dict[str, Any]:
-        """What :func:`resolve` turns back into this law."""
-        return self.name
-
-    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Independent draws."""
-        raise NotImplementedError
-
-    def quantiles(self, size: int) -> np.ndarray:
-        """Readouts of ``size`` units laid out evenly: the law without its sampling noise."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, init=False, repr=False)
-class Discrete(Readouts):
-    """Atoms of any sign, 0 included, with their probabilities.
-
-    ``normalise=True`` divides the values by the root of their second moment; otherwise a
-    second moment other than 1 is refused.
-    """
-
-    values: tuple[float, ...]
-    probabilities: tuple[float, ...]
-
-    is_discrete = True
-
-    def __init__(self, values: Any, probabilities: Any, *, normalise: bool = False) -> None:
-        v = np.atleast_1d(np.asarray(values, dtype=float))
-        p = np.atleast_1d(np.asarray(probabilities, dtype=float))
-        if v.ndim != 1 or v.shape != p.shape or v.size == 0:
-            raise _bad(
-                f"{{field}} need as many values as probabilities, at least one; got {v.size} and {p.size}"
-            )
-        if not (np.all(np.isfinite(v)) and np.all(np.isfinite(p))):
-            raise _bad("{field}: values and probabilities must be finite numbers")
-        if not np.all(p > 0):
-            raise _bad("{field}: probabilities must be > 0", float(p.min()), "leave out absent values")
-        if abs(p.sum() - 1) > _TOLERANCE:
-            raise _bad("{field}: probabilities must sum to 1", float(p.sum()), "divide them by their sum")
-        if abs(p.sum() - 1) > _ROUNDING:  # else as given: a law made of its own repr is the same
-            p = p / p.sum()
-        second = float(p @ v**2)
-        if not second > 0:
-            raise _bad("{field} must not all be 0: nothing would reach the output")
-        if normalise:
-            v = v / math.sqrt(second)
-        elif abs(second - 1) > _TOLERANCE:
-            factor = f"multiply the values by {1 / math.sqrt(second):.10g}"
-            raise _bad(
-                "{field} must have second moment 1",
-                second,
-                Remedy(
-                    f"{factor} (or pass normalise=True)",
-                    f"{factor} (or give --normalise)",
-                    f"{factor} (or write normalise = true)",
-                    factor,
-                ),
-            )
-        v, where = np.unique(v, return_inverse=True)
-        p = np.bincount(where.reshape(-1), weights=p)
-        object.__setattr__(self, "values", tuple(float(x) for x in v))
-        object.__setattr__(self, "probabilities", tuple(float(x) for x in p))
-
-    @cached_property
-    def name(self) -> str:  # type: ignore[override]
-        return next((name for name, law in _NAMED_DISCRETE.items() if law == self), "discrete")
-
-    @property
-    def spec(self) -> str | dict[str, Any]:
-        if self.name != "discrete":
-            return self.name
-        return {"values": list(self.values), "probabilities": list(self.probabilities)}
-
-    def __repr__(self) -> str:
-        return f"readouts.Discrete({self.values!r}, {self.probabilities!r})"
-
-    def moment(self, order: int) -> float:
-        """E v^order."""
-        return float(np.dot(self.probabilities, np.power(self.values, order)))
-
-    @property
-    def mean(self) -> float:  # type: ignore[override]
-        # Exactly 0 for symmetric laws: rounding must not give them a spurious mean.
-        mean = self.moment(1)
-        return 0.0 if abs(mean) < 1e-15 else mean
-
-    @property
-    def third_moment(self) -> float:  # type: ignore[override]
-        return self.moment(3)
-
-    @property
-    def fourth_moment(self) -> float:  # type: ignore[override]
-        return self.moment(4)
-
-    @property
-    def largest(self) -> float:  # type: ignore[override]
-        return float(np.max(np.abs(self.values)))
-
-    def sample(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        return rng.choice(self.values, size=size, p=self.probabilities)
-
-    def quantiles(self, size: int) -> np.ndarray:
-        edges = np.cumsum(self.probabilities)
-        middle = (np.arange(size) + 0.5) / size
-        index = np.minimum(np.searchsorted(edges, middle), len(self.values) - 1)
-        return np.asarray(self.values)[index]
+__all__ = [
+    "READOUTS",
+    "Discrete",
+    "Exponential",
+    "Features",
+    "Gaussian",
+    "Linear",
+    "PowerLaw",
+    "Readouts",
+    "Uniform",
+    "resolve",
+]
 
 
 class _Continuous(Readouts):
@@ -344,19 +232,14 @@ class Uniform(_Continuous):
         return v / math.sqrt(np.mean(v**2))
 
 
-_ROOT5 = math.sqrt(5.0)
-_NAMED_DISCRETE: dict[str, Discrete] = {
-    "homogeneous": Discrete((1.0,), (1.0,)),
-    "rademacher": Discrete((-1.0, 1.0), (0.5, 0.5)),
-    "four-point": Discrete((-3 / _ROOT5, -1 / _ROOT5, 1 / _ROOT5, 3 / _ROOT5), (0.25,) * 4),
-}
 _TABLE: Table[Readouts] = Table(
     "readouts",
     Readouts,
     {
-        **{name: Entry(lambda law=law: law) for name, law in _NAMED_DISCRETE.items()},
+        **{name: Entry(lambda law=law: law) for name, law in NAMED_DISCRETE.items()},
         "uniform": Entry(Uniform),
         "gaussian": Entry(Gaussian),
+        **{name: Entry(law) for name, law in FEATURE_LAWS.items()},
         "discrete": Entry(Discrete, normalised=partial(Discrete, normalise=True), is_written=False),
     },
     from_values=lambda values, probabilities, normalise: _from_values(values, probabilities, normalise),
@@ -396,7 +279,7 @@ def _from_values(values: Any, probabilities: Any, normalise: bool) -> Discrete:
     if probabilities is None:
         n = np.unique(values).size
         if n > MOST_VALUES:
-            raise _bad(
+            raise bad(
                 f"{{field}} given as a list may have at most {MOST_VALUES} distinct values",
                 n,
                 f"group them, e.g. np.quantile(v, (np.arange({N_OF_SCIPY}) + 0.5)/{N_OF_SCIPY})",
@@ -408,18 +291,14 @@ def _from_values(values: Any, probabilities: Any, normalise: bool) -> Discrete:
 def _from_scipy(law: Any) -> Readouts:
     moments = float(law.mean()), float(law.var())
     if not np.all(np.isfinite(moments)):
-        raise _bad("{field} must have a finite second moment, which this law of scipy.stats has not")
+        raise bad("{field} must have a finite second moment, which this law of scipy.stats has not")
     second = moments[0] ** 2 + moments[1]
-    if abs(second - 1) > _TOLERANCE:
-        raise _bad(
+    if abs(second - 1) > TOLERANCE:
+        raise bad(
             "{field} must have second moment 1", second, f"multiply loc and scale by {second**-0.5:.10g}"
         )
     name = law.dist.name
-    if name in ("norm", "uniform") and abs(moments[0]) < _TOLERANCE:
+    if name in ("norm", "uniform") and abs(moments[0]) < TOLERANCE:
         return Gaussian() if name == "norm" else Uniform()
     values, probabilities, _ = parts_of(law, N_OF_SCIPY)
     return Discrete(values, probabilities, normalise=True)
-
-
-def _bad(rule: str, value: Any = None, remedy: str | Remedy = "") -> BadValue:
-    return BadValue("readouts", rule, value, remedy)

@@ -20,7 +20,7 @@ from ..learners.run import Run
 from ..problem import Problem
 from ..studies.yardstick import Yardstick
 from ..sweeps.store import Store
-from ..theory import LearningCurve, LinearRegime, SamplesNeeded, Solution, StateEvolution
+from ..theory import LearningCurve, LinearRegime, SamplesNeeded, ScalingLaw, Solution, StateEvolution
 from ..theory.landscape import Landscape
 from ..theory.transitions import TransitionList
 
@@ -106,6 +106,14 @@ def _transitions(found: TransitionList) -> str:
         return f"<p>{escape(str(found))}</p>"
     names = ("readout", "kind", "alpha", "spinodals", "overlap_jump")
     return _table(names, ([getattr(one, name) for name in names] for one in found))
+
+
+@table.register
+def _scaling(law: ScalingLaw) -> str:
+    names = ("n", "excess_error", "effective_width", "one_draw_error", "local_exponent")
+    rows = ([getattr(law, name)[i] for name in names] for i in _spread(len(law)))
+    title = f"<p>ScalingLaw: d = {law.d:g}, {escape(repr(law.problem))}</p>"
+    return title + sparkline(np.log(law.n), np.log(law.excess_error)) + _table(names, rows)
 
 
 @table.register

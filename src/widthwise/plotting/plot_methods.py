@@ -11,13 +11,14 @@ from ..problem import Problem
 from ..studies.yardstick import Yardstick
 from ..sweeps.comparison import compare
 from ..sweeps.store import Store
-from ..theory import LearningCurve, LinearRegime, Solution, StateEvolution
+from ..theory import LearningCurve, LinearRegime, ScalingLaw, Solution, StateEvolution
 from ..theory.landscape import Landscape
 from ..theory.transitions import TransitionList
 from .curves import plot_bifurcation, plot_error
 from .diagrams import plot_phase_diagram
 from .results import plot_landscape, plot_linear_regime, plot_solution, plot_state_evolution
 from .runs import plot_run, plot_yardstick
+from .scaling import plot_scaling
 from .spectra import plot_spectrum
 
 
@@ -51,6 +52,11 @@ def _transitions(found: TransitionList, ax: Any = None, **options: Any) -> Any:
     """All branches up to where transitions were looked for."""
     low = 0.02 * min([found.alpha_max, *(one.alpha for one in found if one.alpha > 0)])
     return plot_bifurcation(ax, found.problem, (low, found.alpha_max), **{"found": found, **options})
+
+
+@figure.register
+def _scaling(law: ScalingLaw, ax: Any = None, **options: Any) -> Any:
+    return plot_scaling(ax, law, **options)
 
 
 @figure.register

@@ -6,6 +6,7 @@ from .errors import error
 from .factorised import factorised_transition
 from .linear_regime import LinearRegime, solve_linear
 from .planner import SamplesNeeded, samples_needed
+from .scaling import ScalingLaw, scaling_law
 from .solution import LearningCurve, NotConverged, Solution
 from .solver import learning_curve, solutions, solve
 from .state_evolution import StateEvolution, state_evolution
@@ -17,6 +18,7 @@ __all__ = [
     "LinearRegime",
     "NotConverged",
     "SamplesNeeded",
+    "ScalingLaw",
     "Solution",
     "StateEvolution",
     "Transition",
@@ -26,6 +28,7 @@ __all__ = [
     "onset",
     "phase_diagram",
     "samples_needed",
+    "scaling_law",
     "solutions",
     "solve",
     "solve_linear",

@@ -22,7 +22,15 @@ from ..denoising import MatrixDenoiser
 from ..ingredients.readouts import Discrete, Readouts
 from ..numerics.piecewise import PiecewiseChebyshev
 
-__all__ = ["GaussianMatrix", "MatrixChannel", "MatrixPair", "SpectralMatrix", "matrix_channel"]
+__all__ = [
+    "MOST_ATOMS",
+    "GaussianMatrix",
+    "MatrixChannel",
+    "MatrixPair",
+    "SpectralMatrix",
+    "grouped",
+    "matrix_channel",
+]
 
 # Below and above, o(u) - u tends to constants as a power of η, and is carried on so. (Beyond, rounding makes
 # the quadrature of the spectral density slow.)
@@ -31,6 +39,8 @@ _ATOL = 3e-13  # of o(u): relative error of the odds
 _GAUSS_X, _GAUSS_W = np.polynomial.legendre.leggauss(5)
 _N_STEPS = 60
 _GOLDEN = 0.5 * (math.sqrt(5) - 1)
+MOST_ATOMS = 128
+"""Distinct readouts up to which the spectrum is that of the law itself."""
 _CLOSE = 0.2  # steps of u below which Δ is integrated, not subtracted
 
 
@@ -143,9 +153,12 @@ class GaussianMatrix(MatrixChannel):
 
 
 class SpectralMatrix(MatrixChannel):
-    """S̄ = Wᵀ D_v W/√(kd): the odds from its spectral curve, as piecewise polynomials in ln η."""
+    """S̄ = Wᵀ D_v W/√(kd): the odds from its spectral curve, as piecewise polynomials in ln η.
 
-    def __init__(self, readouts: Readouts, gamma: float) -> None:
+    ``is_rough`` asks for three digits only.
+    """
+
+    def __init__(self, readouts: Readouts, gamma: float, *, is_rough: bool = False) -> None:
         denoiser = MatrixDenoiser(readouts, gamma)
 
         def functions(u: np.ndarray) -> np.ndarray:
@@ -157,10 +170,10 @@ class SpectralMatrix(MatrixChannel):
         self._table = PiecewiseChebyshev(
             functions,
             (_LOW, _HIGH),
-            breaks=splittings(readouts, gamma),
-            widest=4.0,
-            narrowest=1e-5,
-            atol=_ATOL,
+            breaks=[] if is_rough else splittings(readouts, gamma),
+            widest=8.0 if is_rough else 4.0,
+            narrowest=1.0 if is_rough else 1e-5,
+            atol=1e-5 if is_rough else _ATOL,
         )
         self._power = self._table.integrated(1)
         ends, slopes, bends = self._table(np.array([_LOW, _HIGH]))
@@ -273,9 +286,37 @@ def splittings(readouts: Readouts, gamma: float) -> list[float]:
 
 
 @lru_cache(maxsize=128)
-def matrix_channel(readouts: Readouts, gamma: float) -> SpectralMatrix:
-    """The matrix channel of a readout law and width, made once."""
-    return SpectralMatrix(readouts, gamma)
+def matrix_channel(readouts: Readouts, gamma: float, *, is_rough: bool = False) -> SpectralMatrix:
+    """The matrix channel of a readout law and width, made once; of many atoms, from groups of them."""
+    most = MOST_ATOMS // 4 if is_rough else MOST_ATOMS
+    if isinstance(readouts, Discrete) and len(readouts.values) > most:
+        readouts = grouped(readouts, most)
+    return SpectralMatrix(readouts, gamma, is_rough=is_rough)
+
+
+def grouped(law: Discrete, n_groups: int) -> Discrete:
+    """The law with atoms of one sign and nearly one size put together, their mass and power kept.
+
+    Groups have equal widths in ln |v|, the smallest with which there are at most ``n_groups``.
+    """
+    v, p = np.asarray(law.values), np.asarray(law.probabilities)
+    v, p = v[v != 0], p[v != 0]
+    log_size = np.log(np.abs(v))
+    span = float(np.ptp(log_size)) * (1 + 1e-9)
+    n_cells = n_groups
+    while True:
+        cell = np.floor((log_size.max() - log_size) / max(span, 1e-300) * n_cells).astype(int)
+        label = 2 * cell + (v < 0)
+        if np.unique(label).size <= n_groups:
+            break
+        n_cells = int(0.9 * n_cells)
+    _, label = np.unique(label, return_inverse=True)
+    mass, power = np.bincount(label, weights=p), np.bincount(label, weights=p * v**2)
+    sign = np.where(np.bincount(label, weights=v) < 0, -1.0, 1.0)
+    values, masses = sign * np.sqrt(power / mass), mass
+    if (rest := 1 - mass.sum()) > 1e-12:  # of readouts 0
+        values, masses = np.append(values, 0.0), np.append(mass, rest)
+    return Discrete(values, masses / masses.sum(), normalise=True)
 
 
 def _shares(odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,14 +7,18 @@ from functools import lru_cache
 
 import numpy as np
 
+from .._bad_value import BadValue
 from ..ingredients.readouts import Discrete
 from ..problem import Problem
 from .matrix_channel import GaussianMatrix, MatrixChannel, matrix_channel
 from .units import UnitTable, unit_table
 
-__all__ = ["THEORIES", "ReadoutClasses", "Setting", "readout_classes", "setting_of"]
+__all__ = ["MOST_CLASSES", "THEORIES", "ReadoutClasses", "Setting", "readout_classes", "setting_of"]
 
 THEORIES = ("main", "factorised")
+MOST_CLASSES = 1000
+"""Sizes of readouts up to which problems with a matrix part are solved."""
+_MANY = 24  # sizes of readouts
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,12 @@ class Setting:
 
     @property
     def spectral(self) -> MatrixChannel:
-        """The channel of the universal branch, which both theories share."""
-        return matrix_channel(self.problem.readouts, self.gamma)
+        """The channel of the universal branch, which both theories share.
+
+        Three digits for many features without a quadratic part, where nothing but the reported tilt needs it.
+        """
+        is_rough = self.mu2_squared == 0 and self.classes is not None and len(self.classes) > _MANY
+        return matrix_channel(self.problem.readouts, self.gamma, is_rough=is_rough)
 
     @property
     def is_linear(self) -> bool:
@@ -108,6 +116,14 @@ def _setting(problem: Problem, theory: str) -> Setting:
         kernel_total = 0.0
     # Without a quadratic part the matrix does not enter, and any channel will do.
     is_spectral = theory == "main" and mu2_squared > 0
+    classes = readout_classes(problem)
+    if mu2_squared > 0 and classes is not None and len(classes) > MOST_CLASSES:
+        raise BadValue(
+            "readouts",
+            f"{{field}} may have at most {MOST_CLASSES} sizes where the activation has a quadratic part (mu_2)",
+            len(classes),
+            "take fewer features, or an activation with mu_2 = 0 such as an odd one",
+        )
     return Setting(
         problem,
         theory,
@@ -117,7 +133,7 @@ def _setting(problem: Problem, theory: str) -> Setting:
         mu2_squared,
         problem.output_power,
         kernel_total,
-        readout_classes(problem),
+        classes,
     )
 
 
@@ -129,14 +145,9 @@ def readout_classes(problem: Problem) -> ReadoutClasses | None:
         return None
     v, p = np.abs(np.asarray(law.values)), np.asarray(law.probabilities)
     order = np.argsort(-v)
-    values2: list[float] = []
-    powers: list[float] = []
-    for value, weight in zip(v[order] ** 2, p[order], strict=True):
-        if value == 0:
-            continue
-        if values2 and abs(values2[-1] - value) <= 1e-12 * value:
-            powers[-1] += weight * value
-        else:
-            values2.append(float(value))
-            powers.append(float(weight * value))
-    return ReadoutClasses(np.array(values2), np.array(powers))
+    v2, weight = v[order] ** 2, p[order]
+    v2, weight = v2[v2 > 0], weight[v2 > 0]
+    # Values that differ by rounding are one class.
+    starts = np.nonzero(np.append(True, -np.diff(v2) > 1e-12 * v2[1:]))[0]
+    powers = np.add.reduceat(weight * v2, starts)
+    return ReadoutClasses(v2[starts], powers)

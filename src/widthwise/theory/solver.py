@@ -18,6 +18,7 @@ from ..ingredients.weights import Gaussian
 from ..problem import Problem
 from .errors import check_error, with_error
 from .families.base import Family
+from .families.features import has_many_features, solve_features
 from .families.perfect import can_be_perfect, perfect_solutions
 from .families.registry import has_few_classes, specialised_families, universal_family
 from .setting import THEORIES, setting_of
@@ -177,6 +178,7 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
             f"for readouts with a density ({problem.readouts.name!r}); give the readouts as a discrete law, "
             "of any number of values"
         )
+    is_many = setting.classes is not None and not has_few_classes(setting)
     at: list[list[Solution]] = [[] for _ in alpha]
     lost: list[
         tuple[int, float]
@@ -194,10 +196,11 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
         for i, solution in zip(found.index, family.solutions(found.points, alpha[found.index]), strict=True):
             if not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
-    if setting.classes is not None and not has_few_classes(setting):
+    if is_many:
         from .families.many import solve_many
 
-        for i, solution in solve_many(setting, alpha):
+        find = solve_features if has_many_features(setting) else solve_many
+        for i, solution in find(setting, alpha):
             if not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
     for i, solution in enumerate(perfect_solutions(setting, alpha)):

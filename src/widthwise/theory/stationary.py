@@ -24,11 +24,12 @@ from .solution import CONVERGED, Solution, readout_grid
 if TYPE_CHECKING:
     from .families.base import Family, Points
     from .families.classes import ClassFamily
+    from .families.features import FeaturePoint, FeatureProblem
     from .families.profile import ProfileFamily
     from .families.threshold import ThresholdFamily
     from .families.universal import UniversalFamily
 
-__all__ = ["class_solutions", "profile_solutions", "universal_solutions"]
+__all__ = ["class_solutions", "feature_solution", "profile_solutions", "universal_solutions"]
 
 # Rounding of v²A - 1 next to the birth of a class, where stability changes.
 _MARGIN = 1e-11
@@ -115,6 +116,39 @@ def class_solutions(
         is_stable,
     )
     return _solutions(family, points, "specialised", found)
+
+
+def feature_solution(
+    features: FeatureProblem, point: FeaturePoint, averages: Averages, residual: float
+) -> Solution:
+    """The solution of a problem with many features and μ₂ = 0, of which the matrix is no part."""
+    from .families.base import Points
+    from .families.threshold import ThresholdFamily
+
+    setting = features.setting
+    assert setting.classes is not None
+    v, _ = readout_grid(setting.problem)
+    x = np.append(features.snr(point), 0.0)  # the last one for v = 0
+    sizes = np.append(np.sqrt(setting.classes.values2), 0.0)[::-1]
+    nearest = np.clip(np.searchsorted(sizes, np.abs(v)), 1, sizes.size - 1)
+    nearest -= np.abs(sizes[nearest - 1] - np.abs(v)) < np.abs(sizes[nearest] - np.abs(v))
+    snr = x[::-1][nearest]
+    log_tilt = averages.odds
+    log_hat = np.full(1, -np.inf)
+    found = _Stationary(
+        np.array([point.alpha]),
+        log_tilt,
+        log_hat,
+        setting.matrix.pair(log_tilt, log_hat),
+        averages,
+        setting.units.weights.overlap(snr)[None],
+        snr[None],
+        np.array([point.slope > 0]),
+    )
+    family = ThresholdFamily(setting, point.n)
+    one = np.array([point.log_coupling])
+    points = Points(one, log_tilt[:, None], np.log(found.alpha), np.array([residual]), np.zeros((1, 1)), one)
+    return _solutions(family, points, "specialised", found)[0]
 
 
 def profile_solutions(

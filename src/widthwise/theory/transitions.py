@@ -20,6 +20,7 @@ from .._display import Plotted
 from ..numerics.roots import bracketed_root
 from ..problem import Problem
 from .families.classes import ClassFamily
+from .families.features import feature_problem, has_many_features
 from .families.perfect import can_be_perfect
 from .families.registry import has_few_classes, specialised_families, universal_family
 from .onsets import first_unit, onset, onset_criterion
@@ -129,6 +130,8 @@ def transitions(
     note = ""
     if reason:
         found = []  # whatever the potential prefers, the equilibrium stays universal
+    elif has_many_features(setting_of(problem)):
+        found = _of_features(problem, alpha_max)
     else:
         found = _jumps_and_births(problem, alpha_max, n_grid, solved or {})
         if setting_of(problem).classes is None:
@@ -136,6 +139,29 @@ def transitions(
             note = "units of smaller |v| follow one after the other, without a transition of their own"
     reached = [t for t in found if t.alpha <= alpha_max]
     return TransitionList(reached, problem, alpha_max, criterion, reason, note)
+
+
+def _of_features(problem: Problem, alpha_max: float) -> list[Transition]:
+    """The jump of each feature of a law of many, without a quadratic part."""
+    from .feature_transitions import MOST_LISTED, feature_jumps
+
+    features = feature_problem(problem)
+    n_learnt = features.equilibrium(alpha_max).n
+    if n_learnt > MOST_LISTED:
+        raise ValueError(
+            f"transitions are listed for up to {MOST_LISTED} features, and {n_learnt} sizes are learnt up to "
+            f"alpha = {alpha_max:g}; lower alpha_max, or ask scaling_law for the effective width"
+        )
+    found = []
+    for jump in feature_jumps(features, alpha_max):
+        sizes = np.exp(0.5 * features.sums.log_v2[jump.before.n : jump.after.n])
+        overlap = problem.weights.overlap(features.snr(jump.after)[jump.before.n : jump.after.n])
+        error = jump.before.gap - jump.after.gap
+        found += [
+            Transition(float(v), jump.alpha, "first-order", None, float(q), error)
+            for v, q in zip(sizes, overlap, strict=True)
+        ]
+    return found
 
 
 @dataclass(frozen=True)

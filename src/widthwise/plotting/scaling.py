@@ -1,0 +1,72 @@
+"""The figure of a scaling law: error and effective width against the number of samples."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..theory.scaling import ScalingLaw
+from .style import FONT, PALETTE, tidy, title_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plot_scaling"]
+
+
+def plot_scaling(axes: Any, law: ScalingLaw, *, title: bool = True, **style: Any) -> tuple[Axes, Axes]:
+    """Error above, effective width below, on logarithmic scales, with the predicted slopes drawn.
+
+    ``axes`` is a pair of axes, or None for new ones; a single one gets the error alone. Returns the pair.
+    """
+    from matplotlib import pyplot, rc_context
+
+    with rc_context(FONT):
+        if axes is None:
+            _, axes = pyplot.subplots(
+                2, 1, figsize=(3.9, 4.2), sharex=True, height_ratios=(3, 2), layout="constrained"
+            )
+        upper, lower = axes if np.size(axes) == 2 else (axes, None)
+        drawn = {"color": PALETTE[0], "linewidth": 1.4, "marker": "" if len(law) > 1 else "o", **style}
+        upper.plot(law.n, law.excess_error, label="optimum", **drawn)
+        upper.plot(law.n, law.one_draw_error, label="one draw", **{**drawn, "ls": "--", "color": PALETTE[1]})
+        _slopes(upper, law)
+        upper.set_xscale("log")
+        upper.set_yscale("log")
+        upper.set_ylabel(r"excess error $\varepsilon$")
+        upper.legend(frameon=False)
+        if title:
+            upper.set_title(f"{title_of(law.problem)}\n$d = {law.d:g}$", fontsize=7.5)
+        tidy(upper)
+        if lower is None:
+            upper.set_xlabel("samples $n$")
+            return upper, upper
+        lower.plot(law.n, np.where(law.effective_width > 0, law.effective_width, np.nan), **drawn)
+        lower.axhline(law.k, color="0.6", linewidth=0.8)
+        lower.set_yscale("log")
+        lower.set_xlabel("samples $n$")
+        lower.set_ylabel(r"effective width $k_c$")
+        tidy(lower)
+    return upper, lower
+
+
+def _slopes(ax: Axes, law: ScalingLaw) -> None:
+    """The predicted powers, each over the part of the range where it holds, above the curve."""
+    good = np.isfinite(law.excess_error) & (law.excess_error > 0)
+    if good.sum() < 2:
+        return
+    n, error = law.n[good], law.excess_error[good]
+    first, second = law.predicted_exponents
+    for exponent, inside, text in (
+        (first, n <= law.crossover, "while features are found"),
+        (second, n >= law.crossover, "all learnt"),
+    ):
+        if not math.isfinite(exponent) or inside.sum() < 2:
+            continue
+        own = n[inside]
+        line = 1.5 * error[inside][-1] * (own / own[-1]) ** exponent
+        if exponent == second:
+            line = 1.5 * error[inside][0] * (own / own[0]) ** exponent
+        ax.plot(own, line, color="0.5", linewidth=0.9, ls=":", label=f"$n^{{{exponent:.3g}}}$, {text}")
