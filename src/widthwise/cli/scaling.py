@@ -102,9 +102,7 @@ def _about_the_crossover(problem: Problem, d: float | None) -> np.ndarray:
 
     top = crossover(problem, d)
     if not (math.isfinite(top) and top > 0):
-        raise BadInput(
-            "--n must be given: not all units are ever learnt, so that no range suggests itself"
-        )
+        raise BadInput("--n must be given: not all units are ever learnt, so that no range suggests itself")
     return np.geomspace(1e-2 * top, 10 * top, 13)
 
 

@@ -249,8 +249,8 @@ _TABLE: Table[Readouts] = Table(
 )
 """Where a law is added: a name and its constructor."""
 
-READOUTS = tuple(name for name, entry in _TABLE.entries.items() if entry.is_written)
-"""Names that :func:`resolve` knows."""
+READOUTS = tuple(name for name, entry in _TABLE.entries.items() if entry.is_written and not entry.required)
+"""Names that :func:`resolve` knows; laws of k features have numbers besides."""
 
 MOST_VALUES = 256
 """Distinct values of a list of readouts: each is a class of hidden units of its own."""

@@ -24,10 +24,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._records import as_csv, as_json
-from .._sizes import MEANINGS, positive
 from .._bad_value import BadValue
 from .._display import Plotted
+from .._records import as_csv, as_json
+from .._sizes import MEANINGS, positive
 from ..ingredients.features import Features, PowerLaw
 from ..problem import Problem
 from .families.features import FeatureProblem, feature_problem, has_many_features
@@ -265,7 +265,9 @@ def _dimension(problem: Problem, d: float | None) -> float:
     law = problem.readouts
     if d is None:
         if not isinstance(law, Features):
-            raise BadValue("d", f"{{field}} must be given ({MEANINGS['d']}): {law.name} readouts do not fix it")
+            raise BadValue(
+                "d", f"{{field}} must be given ({MEANINGS['d']}): {law.name} readouts do not fix it"
+            )
         return law.size / problem.gamma
     value = positive("d", d)
     if isinstance(law, Features) and abs(problem.gamma * value - law.size) > 0.5 + 1e-9 * law.size:

@@ -120,7 +120,7 @@ def _setting(problem: Problem, theory: str) -> Setting:
     if mu2_squared > 0 and classes is not None and len(classes) > MOST_CLASSES:
         raise BadValue(
             "readouts",
-            f"{{field}} may have at most {MOST_CLASSES} sizes where the activation has a quadratic part (mu_2)",
+            f"{{field}} may have at most {MOST_CLASSES} sizes if the activation has a quadratic part (mu_2)",
             len(classes),
             "take fewer features, or an activation with mu_2 = 0 such as an odd one",
         )
