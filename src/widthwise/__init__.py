@@ -16,6 +16,7 @@ from .problem import Problem
 from .theory import (
     LearningCurve,
     NotConverged,
+    PhaseDiagram,
     SamplesNeeded,
     ScalingLaw,
     Solution,
@@ -37,6 +38,7 @@ __all__ = [
     "Activation",
     "LearningCurve",
     "NotConverged",
+    "PhaseDiagram",
     "Problem",
     "SamplesNeeded",
     "ScalingLaw",
@@ -105,5 +107,9 @@ def _load_interactive() -> None:
     from .explorer import figures  # noqa: F401
 
 
+def _load_comparison() -> None:
+    from .networks import measurements  # noqa: F401
+
+
 # Figures and tables lie above what they show: the package, which knows both, brings them together.
-_display.load_views_with(views=_load_views, interactive=_load_interactive)
+_display.load_views_with(views=_load_views, interactive=_load_interactive, comparison=_load_comparison)

@@ -16,13 +16,14 @@ from ._extras import explained
 
 __all__ = [
     "Interactive",
-    "PhaseDiagramView",
     "Plotted",
     "Shown",
+    "compare_with",
+    "comparison",
+    "draw",
     "figure",
     "interactive_figure",
     "load_views_with",
-    "register_accessor",
     "table",
 ]
 
@@ -30,7 +31,7 @@ _loaders: dict[str, Callable[[], object]] = {}
 
 
 def load_views_with(**loaders: Callable[[], object]) -> None:
-    """What to call before something is shown (``views``) or made interactive (``interactive``).
+    """What to call before something is shown (``views``), made interactive or compared (``comparison``).
 
     Each imports the modules that register views.
     """
@@ -57,6 +58,24 @@ def interactive_figure(thing: object, quantity: str, **options: Any) -> Any:
     )
 
 
+def draw(thing: object, ax: Any = None, **options: Any) -> Any:
+    """What :func:`figure` makes of a result."""
+    _load("views")
+    return figure(thing, ax, **options)
+
+
+@singledispatch
+def comparison(thing: object, data: Any, quantity: str | None = None) -> Any:
+    """Measurements beside a result."""
+    raise TypeError(f"{type(thing).__name__} cannot be compared with measurements")
+
+
+def compare_with(thing: object, data: Any, quantity: str | None = None) -> Any:
+    """What :func:`comparison` makes of a result and measurements."""
+    _load("comparison")
+    return comparison(thing, data, quantity)
+
+
 class Shown:
     """Has a small table, and a sketch where there is a curve, in a notebook."""
 
@@ -74,8 +93,7 @@ class Plotted(Shown):
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw on the axes given (new ones unless given) and return them; options are those of the figure."""
-        _load("views")
-        return figure(self, ax, **options)
+        return draw(self, ax, **options)
 
 
 class Interactive(Plotted):
@@ -88,27 +106,6 @@ class Interactive(Plotted):
         """A Plotly figure of a quantity; see :func:`widthwise.explorer.figures.interactive`."""
         _load("interactive")
         return interactive_figure(self, quantity, **options)
-
-
-def register_accessor() -> None:
-    """Give datasets ``data.widthwise.plot()``, for the phase diagrams among them."""
-    import xarray
-
-    if not hasattr(xarray.Dataset, "widthwise"):
-        register: Any = xarray.register_dataset_accessor
-        register("widthwise")(PhaseDiagramView)
-
-
-class PhaseDiagramView:
-    """What a phase diagram can do beyond a dataset."""
-
-    def __init__(self, data: Any) -> None:
-        self.data = data
-
-    def plot(self, quantity: str = "excess_error", ax: Any = None, **options: Any) -> Any:
-        """Colours for a quantity, lines for transitions; see ``plotting.plot_phase_diagram``."""
-        _load("views")
-        return figure(self, ax, quantity=quantity, **options)
 
 
 def _load(what: str) -> None:

@@ -265,7 +265,7 @@ def test_as_a_program():
     )
     assert done.returncode == 0
     assert json.loads(done.stdout)["points"][0]["alpha"] == 1.0
-    assert done.stderr.startswith("1 points in")
+    assert done.stderr.startswith("1 point in")
     done = subprocess.run([*SPAWN, "predict", "--gamma", "-1"], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert done.stdout == ""

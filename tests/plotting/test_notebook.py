@@ -119,7 +119,7 @@ def test_transitions_draw_all_branches():
 
 def test_a_diagram_draws_itself():
     data = ww.phase_diagram(PROBLEM, gamma=[0.5, 0.9], alpha=[0.4, 1.1], has_lines=False, n_workers=1)
-    colours = data.widthwise.plot("universal_error").collections[0].get_array()
+    colours = data.plot("universal_error").collections[0].get_array()
     assert sorted(np.ravel(colours)) == pytest.approx(sorted(np.ravel(data["universal_error"])))
 
 

@@ -58,7 +58,8 @@ def test_xarray_and_pandas():
     data = curve.to_xarray()
     assert data.weight_overlap.dims == ("alpha", "readout")
     assert float(data.excess_error.sel(alpha=2.0)) == curve[1].excess_error
-    assert list(curve.to_dataframe().columns) == list(FIELDS)
+    tidy = {"readout_values": "readout", "readout_weights": "readout_weight"}
+    assert list(curve.to_dataframe().columns) == [tidy.get(name, name) for name in FIELDS]
 
 
 @pytest.mark.parametrize("alpha", [0.0, -1.0, np.nan, np.inf, "two", [[1.0]], []])

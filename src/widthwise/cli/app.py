@@ -6,6 +6,7 @@ import inside it, and add its line to ``COMMANDS``.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -113,7 +114,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.showwarning = lambda message, *_, **__: talk(f"warning: {message}")
             code = command.main(
-                args=None if arguments is None else list(arguments),
+                args=_with_figure(list(sys.argv[1:] if arguments is None else arguments)),
                 prog_name="widthwise",
                 standalone_mode=False,
             )
@@ -139,6 +140,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if code == EXIT_CODE:
         talk("interrupted")
     return code if isinstance(code, int) else 0
+
+
+def _with_figure(arguments: list[str]) -> list[str]:
+    """The arguments with a name after a ``--plot`` that has none: that of the command."""
+    for i, word in enumerate(arguments):
+        if word == "--plot" and (i + 1 == len(arguments) or arguments[i + 1].startswith("-")):
+            return [*arguments[: i + 1], f"{arguments[0]}.png", *arguments[i + 1 :]]
+    return arguments
 
 
 def _unfolded(command: Any) -> Any:

@@ -12,12 +12,12 @@ import typer
 from .._interrupt import allow
 from .._records import as_csv, as_json
 from .output import number, print_table, talk, write
-from .plan import TheoryOption
 from .predict import (
     CsvOption,
     ErrorOption,
     JsonOption,
     PlotOption,
+    TheoryOption,
     check_error_option,
     check_figure,
     check_format,
@@ -178,7 +178,7 @@ def diagram(
     talk(f"{n_points - n_missing} of {n_points} points in {time.perf_counter() - start:.1f} s")
     if netcdf is not None:
         try:
-            data.to_netcdf(netcdf)
+            data.save(netcdf)
         except (OSError, ImportError, ValueError) as error:
             raise BadInput(f"--netcdf: {netcdf!r} cannot be written: {error}") from None
         talk(f"dataset written to {netcdf}")

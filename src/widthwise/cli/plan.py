@@ -10,18 +10,13 @@ import typer
 from .._records import as_csv, as_json
 from ..problem import Problem
 from .output import number, print_table, write
-from .predict import CsvOption, ErrorOption, JsonOption, check_error_option, check_format
+from .predict import CsvOption, ErrorOption, JsonOption, TheoryOption, check_error_option, check_format
 from .problem_options import BadInput, choose, read_positive, takes_problem
 
 if TYPE_CHECKING:
     from ..theory.planner import Need, SamplesNeeded
 
-__all__ = ["TheoryOption", "app"]
-
-TheoryOption = Annotated[
-    str,
-    typer.Option("--theory", metavar="NAME", help="main, or factorised: the simpler ansatz of the appendix."),
-]
+__all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
 

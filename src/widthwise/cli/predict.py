@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from .._bad_value import plural
 from .._records import as_csv, as_json
 from ..problem import Problem
 from .output import number, print_table, talk, write
@@ -30,6 +32,7 @@ __all__ = [
     "ErrorOption",
     "JsonOption",
     "PlotOption",
+    "TheoryOption",
     "app",
     "check_error_option",
     "check_figure",
@@ -58,7 +61,8 @@ PlotOption = Annotated[
     typer.Option(
         "--plot",
         metavar="FILE",
-        help="Write a figure; the ending of the name (.png, .pdf, .svg) says which kind.",
+        help="Write a figure; the ending of the name (.png, .pdf, .svg) says which kind. Without a "
+        "name it is called after the command.",
         rich_help_panel="Output",
     ),
 ]
@@ -72,6 +76,11 @@ ErrorOption = Annotated[
         "mean-square, of the optimal prediction; after gibbs-, of one draw from the posterior.",
         show_default=False,
     ),
+]
+
+TheoryOption = Annotated[
+    str,
+    typer.Option("--theory", metavar="NAME", help="main, or factorised: the simpler ansatz of the appendix."),
 ]
 
 app = typer.Typer(add_completion=False)
@@ -91,7 +100,19 @@ def predict(
             "specialised (some are), or all solutions found.",
         ),
     ] = "equilibrium",
+    theory: TheoryOption = "main",
     error: ErrorOption = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data",
+            metavar="FILE.csv",
+            help="Measurements of your own to put beside the theory: columns alpha (or n and d), the "
+            "error (or the one --quantity), optionally its standard error and the number of runs; commas, "
+            "semicolons (also with decimal commas) or tabs between them.",
+            show_default=False,
+        ),
+    ] = None,
     quantity: Annotated[
         str | None,
         typer.Option(
@@ -117,29 +138,38 @@ def predict(
     Example: widthwise predict --activation sigma3 --alpha 0.1:4:40 --plot curve.pdf
 
     Example: widthwise predict --readouts rademacher --channel probit:0.1 --error zero-one
+
+    Example: widthwise predict --n 1e5 --d 200 --k 100 --snr 10
+
+    Example: widthwise predict --readouts gaussian --data my.csv --plot
     """
     from ..theory.solution import FIELDS, error_column
-    from ..theory.solver import BRANCHES
+    from ..theory.solver import BRANCHES, THEORIES
 
     check_format(json, csv)
     branch = choose("--branch", branch, [*BRANCHES, "all"], "branch")
+    theory = choose("--theory", theory, THEORIES, "theory")
     quantities = _quantities(quantity, FIELDS)
-    alphas = read_alphas(alpha)
     check_error_option(problem, error)
     if plot is not None:
         check_figure(plot)
+    if data is not None:
+        _compare(problem, data, branch, theory, error, quantities, json=json, csv=csv, plot=plot)
+        return
+    alphas = read_alphas(alpha)
+    if plot is not None:
         if np.ptp(alphas) == 0:
             raise BadInput("--plot needs at least two values of --alpha, e.g. 0.5:8:16")
 
     start = time.perf_counter()
     try:
-        points = _solve(problem, alphas, branch, error)
+        points = _solve(problem, alphas, branch, error, theory)
     except ArithmeticError as reason:  # parameters of 1e300 overflow before any status can be given
         talk(f"error: the equations cannot be evaluated for these parameters: {reason}")
         raise typer.Exit(1) from None
     except ValueError as reason:  # an alpha beyond what can be computed
         complain("--alpha", reason)
-    talk(f"{len(points)} points in {time.perf_counter() - start:.2f} s")
+    talk(f"{plural(len(points), 'point')} in {time.perf_counter() - start:.2f} s")
 
     fields = [*ALWAYS, *([n for n in FIELDS if n not in ALWAYS] if quantities is None else quantities)]
     if error is not None:
@@ -152,11 +182,12 @@ def predict(
     else:
         _print_points(problem, points, list(IN_TABLE) if quantities is None else quantities, error)
     if plot is not None:
-        _write_figure(problem, alphas, error, plot)
+        _write_figure(problem, alphas, error, theory, plot)
     missing = [p for p in points if not p.is_converged]
     if missing:
         reasons = ", ".join(sorted({f"{p.branch}: {p.status}" for p in missing}))
-        talk(f"{len(missing)} of {len(points)} points have no numbers ({reasons})")
+        verb = "has" if len(missing) == 1 else "have"
+        talk(f"{len(missing)} of {plural(len(points), 'point')} {verb} no numbers ({reasons})")
         raise typer.Exit(1)
 
 
@@ -215,15 +246,59 @@ def phase(point: Solution) -> str:
     return "metastable" if point.is_stable else "unstable"
 
 
-def _solve(problem: Problem, alphas: np.ndarray, branch: str, error: str | None) -> list[Solution]:
+def _compare(
+    problem: Problem,
+    data: str,
+    branch: str,
+    theory: str,
+    error: str | None,
+    quantities: list[str] | None,
+    *,
+    json: bool,
+    csv: bool,
+    plot: str | None,
+) -> None:
+    """Measurements beside the curve, one verdict each."""
+    from ..theory.solver import BRANCHES, learning_curve
+
+    branch = choose("--branch", branch, BRANCHES, "branch")
+    if quantities is not None and len(quantities) != 1:
+        raise BadInput(f"--quantity must be one with --data, what was measured; got {len(quantities)}")
+    try:
+        curve = learning_curve(problem, [1.0], branch, theory=theory, error=error)
+        found = curve.compare(Path(data), None if quantities is None else quantities[0])
+    except ValueError as reason:
+        raise BadInput(f"--data: {reason}") from None
+    rows = found.to_dicts()
+    if json:
+        write(as_json(problem.to_dict(), rows))
+    elif csv:
+        write(found.to_csv())
+    else:
+        table = []
+        for row in rows:
+            share = "–" if math.isnan(row["deviation"]) else f"{100 * row['deviation']:+.1f} %"
+            numbers = [number(row[name]) for name in ("measured", "standard_error", "predicted")]
+            table.append([f"{row['alpha']:.6g}", *numbers, share, row["verdict"]])
+        columns = ["alpha", "measured", "standard_error", "predicted", "difference", "verdict"]
+        title = f"{problem!r}\n{found.quantity.replace('_', ' ')}; predicted: the {branch} branch"
+        print_table(columns, table, title=title)
+    if plot is not None:
+        use_no_screen()
+        save_figure(found.plot().figure, plot)
+
+
+def _solve(
+    problem: Problem, alphas: np.ndarray, branch: str, error: str | None, theory: str
+) -> list[Solution]:
     from ..theory.errors import with_error
     from ..theory.solution import LearningCurve, Solution
     from ..theory.solver import all_solutions, as_alpha, learning_curve
 
     if branch != "all":
-        return list(learning_curve(problem, alphas, branch, error=error))
+        return list(learning_curve(problem, alphas, branch, theory=theory, error=error))
     points: list[Solution] = []
-    for value, found in zip(alphas, all_solutions(problem, as_alpha(alphas)), strict=True):
+    for value, found in zip(alphas, all_solutions(problem, as_alpha(alphas), theory), strict=True):
         points += found or [Solution.missing(problem, float(value), "equilibrium", "did not converge")]
     return points if error is None else list(with_error(LearningCurve(problem, branch, points), error))
 
@@ -263,8 +338,13 @@ def _print_points(problem: Problem, points: list[Solution], quantities: list[str
     print_table([*columns, "status"] if has_failed else columns, rows, title=repr(problem))
 
 
-def _write_figure(problem: Problem, alphas: np.ndarray, error: str | None, name: str) -> None:
+def _write_figure(problem: Problem, alphas: np.ndarray, error: str | None, theory: str, name: str) -> None:
     use_no_screen()
+    if theory != "main":
+        from ..theory.solver import learning_curve
+
+        save_figure(learning_curve(problem, alphas, theory=theory, error=error).plot().figure, name)
+        return
     from ..plotting import plot_learning_curve
 
     save_figure(plot_learning_curve(problem, alphas, error=error), name)

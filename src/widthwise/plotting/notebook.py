@@ -13,14 +13,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._bad_value import plural
 from .._display import table
 from ..denoising import MatrixDenoiser
 from ..ingredients import channels
 from ..learners.run import Run
+from ..networks.measurements import ComparedCurve
 from ..problem import Problem
 from ..studies.yardstick import Yardstick
 from ..sweeps.store import Store
-from ..theory import LearningCurve, LinearRegime, SamplesNeeded, ScalingLaw, Solution, StateEvolution
+from ..theory import (
+    LearningCurve,
+    LinearRegime,
+    PhaseDiagram,
+    SamplesNeeded,
+    ScalingLaw,
+    Solution,
+    StateEvolution,
+)
 from ..theory.landscape import Landscape
 from ..theory.transitions import TransitionList
 
@@ -91,13 +101,26 @@ def _solution(solution: Solution) -> str:
 
 @table.register
 def _curve(curve: LearningCurve) -> str:
-    title = f"{type(curve).__name__}: {len(curve)} points, {escape(repr(curve.problem))}"
+    title = f"{type(curve).__name__}: {plural(len(curve), 'point')}, {escape(repr(curve.problem))}"
     if not len(curve):
         return f"<p>{title}</p>"
     shown = _spread(len(curve))
     table = _table(_CURVE, ([getattr(curve[i], name) for name in _CURVE] for i in shown))
     sketch = sparkline(curve.alpha, curve.excess_error)
     return f"<p>{title}</p><div>{sketch}<br/><small>excess error against alpha</small></div>{table}"
+
+
+@table.register
+def _compared(found: ComparedCurve) -> str:
+    rows = found.to_dicts()
+    names = ("alpha", "measured", "standard_error", "predicted", "deviation", "verdict")
+    body = _table(names, ([row[name] for name in names] for row in rows))
+    return f"<p>{escape(found.quantity.replace('_', ' '))}: {escape(repr(found.curve.problem))}</p>{body}"
+
+
+@table.register
+def _diagram(diagram: PhaseDiagram) -> str:
+    return f"<p>{escape(repr(diagram))}</p>{diagram.data._repr_html_()}"
 
 
 @table.register
@@ -159,7 +182,7 @@ def _store(store: Store) -> str:
     summary = store.summary().to_dict("records")
     names = ("learner", "d", "alpha", "n_seeds", "n_failed", "excess_error", "excess_error_standard_error")
     table = _table(names, ([summary[i].get(name) for name in names] for i in _spread(len(summary))))
-    return f"<p>{escape(repr(store))}: {len(store)} results</p>{table if summary else ''}"
+    return f"<p>{escape(repr(store))}: {plural(len(store), 'result')}</p>{table if summary else ''}"
 
 
 @table.register

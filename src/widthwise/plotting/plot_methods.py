@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._display import PhaseDiagramView, figure
+from .._display import figure
 from ..denoising import MatrixDenoiser
 from ..learners.run import Run
+from ..networks.measurements import ComparedCurve
 from ..problem import Problem
 from ..studies.yardstick import Yardstick
 from ..sweeps.comparison import compare
 from ..sweeps.store import Store
-from ..theory import LearningCurve, LinearRegime, ScalingLaw, Solution, StateEvolution
+from ..theory import LearningCurve, LinearRegime, PhaseDiagram, ScalingLaw, Solution, StateEvolution
 from ..theory.landscape import Landscape
 from ..theory.transitions import TransitionList
 from .curves import plot_bifurcation, plot_error
 from .diagrams import plot_phase_diagram
+from .measurements import plot_compared
 from .results import plot_landscape, plot_linear_regime, plot_solution, plot_state_evolution
 from .runs import plot_run, plot_yardstick
 from .scaling import plot_scaling
@@ -25,6 +27,11 @@ from .spectra import plot_spectrum
 @figure.register
 def _curve(curve: LearningCurve, ax: Any = None, **options: Any) -> Any:
     return plot_error(ax, curve, **options)
+
+
+@figure.register
+def _compared(found: ComparedCurve, ax: Any = None, **options: Any) -> Any:
+    return plot_compared(ax, found, **options)
 
 
 @figure.register
@@ -65,8 +72,8 @@ def _denoiser(denoiser: MatrixDenoiser, ax: Any = None, snr: float = 1.0, **opti
 
 
 @figure.register
-def _diagram(view: PhaseDiagramView, ax: Any = None, **options: Any) -> Any:
-    return plot_phase_diagram(view.data, ax=ax, **options)
+def _diagram(diagram: PhaseDiagram, ax: Any = None, **options: Any) -> Any:
+    return plot_phase_diagram(diagram.data, ax=ax, **options)
 
 
 @figure.register

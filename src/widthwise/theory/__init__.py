@@ -1,7 +1,7 @@
 """The theory: saddle point, branches, learning curves, transitions."""
 
 from .branches import Branch, trace_branches
-from .diagram import phase_diagram
+from .diagram import PhaseDiagram, phase_diagram
 from .errors import error
 from .factorised import factorised_transition
 from .linear_regime import LinearRegime, solve_linear
@@ -17,6 +17,7 @@ __all__ = [
     "LearningCurve",
     "LinearRegime",
     "NotConverged",
+    "PhaseDiagram",
     "SamplesNeeded",
     "ScalingLaw",
     "Solution",

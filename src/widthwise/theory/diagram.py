@@ -7,21 +7,96 @@ second axis at which a transition passes the given α; cells that hold a line ar
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from .._display import register_accessor
+from .._display import Shown, draw
 from ..problem import Problem
 from .diagram_dataset import add_error, dataset
 from .diagram_plan import make_plan
 from .diagram_row import Row
 from .diagram_workers import count_workers, progress_bar, run
 from .errors import check_error
+from .solution import problem_from
 
-__all__ = ["phase_diagram"]
+__all__ = ["PhaseDiagram", "phase_diagram"]
+
+
+class PhaseDiagram(Shown):
+    """The equilibrium over two parameters, with the lines between phases: what :func:`phase_diagram` returns.
+
+    The numbers are the variables of an xarray Dataset, ``data``: ``diagram["excess_error"]``,
+    ``diagram.sizes``, ``diagram.sel(...)`` and all else of a Dataset can be asked of the diagram itself.
+    """
+
+    def __init__(self, data: Any, problem: Problem | None = None) -> None:
+        self.data = data
+        self.problem = problem_from(data.attrs, problem)
+        """What is not varied."""
+
+    @property
+    def axes(self) -> tuple[str, str]:
+        """Names of the two parameters."""
+        first, second = self.data["excess_error"].dims
+        return str(first), str(second)
+
+    def __getitem__(self, name: str) -> Any:
+        return self.data[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name == "data":
+            raise AttributeError(name)
+        return getattr(self.data, name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *map(str, self.data)})
+
+    def __repr__(self) -> str:
+        first, second = self.axes
+        spans = [
+            f"{name} {float(x[0]):.4g} to {float(x[-1]):.4g}" for name in self.axes for x in [self.data[name]]
+        ]
+        error = self.data["excess_error"]
+        size = " × ".join(str(self.data.sizes[name]) for name in self.axes)
+        return (
+            f"<PhaseDiagram {', '.join(spans)}, {size} points, "
+            f"excess_error {float(error.min()):.4g} to {float(error.max()):.4g}>"
+        )
+
+    def to_xarray(self) -> Any:
+        """The Dataset, which plain xarray reads too."""
+        return self.data
+
+    @classmethod
+    def from_xarray(cls, data: Any, problem: Problem | None = None) -> PhaseDiagram:
+        """The diagram of a Dataset that :meth:`to_xarray` made."""
+        return cls(data, problem)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to a netCDF file, with its problem; :meth:`load` reads it."""
+        self.data.to_netcdf(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], problem: Problem | None = None) -> PhaseDiagram:
+        """The diagram of a file that :meth:`save` or ``widthwise diagram --netcdf`` wrote."""
+        import xarray
+
+        with xarray.open_dataset(path) as data:
+            return cls(data.load(), problem)
+
+    def plot(self, quantity: str = "excess_error", ax: Any = None, **options: Any) -> Any:
+        """Colours for a quantity, lines for transitions; see ``plotting.plot_phase_diagram``."""
+        return draw(self, ax, quantity=quantity, **options)
 
 
 def phase_diagram(
@@ -39,8 +114,8 @@ def phase_diagram(
     n_workers: int | None = None,
     show_progress: bool = False,
     error: str | None = None,
-) -> Any:
-    """The equilibrium over two of α, γ, noise and a parameter of your own, as an xarray Dataset.
+) -> PhaseDiagram:
+    """The equilibrium over two of α, γ, noise and a parameter of your own.
 
     Parameters
     ----------
@@ -67,8 +142,8 @@ def phase_diagram(
 
     Returns
     -------
-    xarray.Dataset
-        Drawn by ``data.widthwise.plot()``, or ``plot("gap")`` and so on for another quantity.
+    PhaseDiagram
+        Drawn by ``plot()``, or ``plot("gap")`` and so on for another quantity; kept by ``save`` and ``load``.
         Over the two axes: ``excess_error``, ``universal_error``, their difference ``gap``, ``branch``,
         ``weight_overlap`` (with a dimension ``size`` of |readouts|), ``n_specialised``, which branches
         exist and are stable, ``status``. With α as an axis also the lines, over the other axis and
@@ -98,6 +173,5 @@ def phase_diagram(
                     advance()
         except KeyboardInterrupt:
             is_complete = False
-    register_accessor()
     data = dataset(plan, rows, is_complete)
-    return data if error is None else add_error(plan, data, error)
+    return PhaseDiagram(data if error is None else add_error(plan, data, error), problem)

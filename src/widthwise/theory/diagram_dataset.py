@@ -11,7 +11,7 @@ from .diagram_lines import keyed
 from .diagram_plan import Plan
 from .diagram_row import COUNTS, FLAGS, NUMBERS, Row, sizes_of
 from .errors import error_at
-from .solution import error_column
+from .solution import error_column, problem_text
 from .transitions import Transition
 
 __all__ = ["add_error", "dataset"]
@@ -75,7 +75,7 @@ def dataset(plan: Plan, rows: dict[int, Row], is_complete: bool) -> Any:
         if plan.refine:
             data |= _refined(plan, rows, n_sizes)
     attrs = {
-        "problem": repr(plan.problem),
+        "problem": problem_text(plan.problem),
         "theory": plan.theory,
         "varied": ", ".join(names),
         "is_complete": int(is_complete),

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._display import Interactive, Plotted
+from .._bad_value import plural
+from .._display import Interactive, Plotted, compare_with
+from .._version import __version__
 from ..problem import Problem
 
 if TYPE_CHECKING:
@@ -52,7 +57,7 @@ class NotConverged(RuntimeError):
         self.solution = solution
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution(Plotted):
     """One solution of the saddle-point equations; the fields are those of ``docs/symbols.md``."""
 
@@ -88,6 +93,18 @@ class Solution(Plotted):
     """Where on the family's curve."""
     state: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
     """The family's unknowns."""
+
+    def __repr__(self) -> str:
+        where = f"alpha={self.alpha:.6g}, {self.branch}"
+        if not self.is_converged:
+            return f"<Solution {where}: {self.status}>"
+        rank = "equilibrium" if self.is_equilibrium else "metastable" if self.is_stable else "unstable"
+        overlap = self.weight_overlap
+        span = f"{overlap.min():.4g}" + (f" to {overlap.max():.4g}" if np.ptp(overlap) > 0 else "")
+        return (
+            f"<Solution {where}, {rank}: excess_error={self.excess_error:.6g}, "
+            f"matrix_overlap_centred={self.matrix_overlap_centred:.4g}, weight_overlap={span}>"
+        )
 
     @property
     def is_converged(self) -> bool:
@@ -146,8 +163,10 @@ class LearningCurve(Interactive, Sequence[Solution]):
     So is ``error``, the measure that was asked for (``error_name``), NaN if none was.
     """
 
-    def __init__(self, problem: Problem, branch: str, points: Sequence[Solution]) -> None:
-        self.problem, self.asked = problem, branch
+    def __init__(
+        self, problem: Problem, branch: str, points: Sequence[Solution], theory: str = "main"
+    ) -> None:
+        self.problem, self.asked, self.theory = problem, branch, theory
         self._points = tuple(points)
 
     def __len__(self) -> int:
@@ -155,15 +174,23 @@ class LearningCurve(Interactive, Sequence[Solution]):
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return LearningCurve(self.problem, self.asked, self._points[index])
+            return LearningCurve(self.problem, self.asked, self._points[index], self.theory)
         return self._points[index]
 
     def __iter__(self) -> Iterator[Solution]:
         return iter(self._points)
 
     def __repr__(self) -> str:
-        span = f"alpha {self._points[0].alpha:g} to {self._points[-1].alpha:g}" if self._points else "empty"
-        return f"<LearningCurve {self.asked}, {len(self)} points, {span}>"
+        if not self._points:
+            return f"<LearningCurve {self.asked}, no points>"
+        first, last = self._points[0], self._points[-1]
+        return (
+            f"<LearningCurve {self.asked}, {plural(len(self), 'point')}, alpha {first.alpha:g} to "
+            f"{last.alpha:g}, excess_error {first.excess_error:.4g} to {last.excess_error:.4g}>"
+        )
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *FIELDS, "error"})
 
     @property
     def error_name(self) -> str:
@@ -191,13 +218,121 @@ class LearningCurve(Interactive, Sequence[Solution]):
             data[error_column(self.error_name)] = ("alpha", self.error)
         v, p = readout_grid(self.problem)
         coords = {"alpha": self.alpha, "readout": v, "readout_weights": ("readout", p)}
-        return xarray.Dataset(data, coords, attrs={"asked": self.asked, "problem": repr(self.problem)})
+        attrs = {"asked": self.asked, "theory": self.theory, "problem": problem_text(self.problem)}
+        attrs |= {"error_name": self.error_name, "version": __version__}
+        return xarray.Dataset(data, coords, attrs=attrs)
+
+    @classmethod
+    def from_xarray(cls, data: Any, problem: Problem | None = None) -> LearningCurve:
+        """The curve of a dataset that :meth:`to_xarray` made.
+
+        ``problem`` is needed where the activation is a bare callable, which no file can hold.
+        """
+        problem = problem_from(data.attrs, problem)
+        name = str(data.attrs.get("error_name", ""))
+        v, p = data["readout"].to_numpy(), data["readout_weights"].to_numpy()
+        points = []
+        for i, alpha in enumerate(data["alpha"].to_numpy()):
+            at: dict[str, Any] = {"alpha": float(alpha), "readout_values": v, "readout_weights": p}
+            for field_name in FIELDS:
+                if field_name not in at:
+                    value = data[field_name].to_numpy()[i]
+                    at[field_name] = value if field_name in _ARRAYS else _plain(field_name, value)
+            if name:
+                at |= {"error_name": name, "error": float(data[error_column(name)].to_numpy()[i])}
+            points.append(Solution(problem=problem, **at))
+        return cls(problem, str(data.attrs["asked"]), points, str(data.attrs.get("theory", "main")))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the curve to a netCDF file, with its problem; :meth:`load` reads it."""
+        self.to_xarray().to_netcdf(path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], problem: Problem | None = None) -> LearningCurve:
+        """The curve of a file that :meth:`save` wrote, or of what ``widthwise predict --json`` printed."""
+        if os.fspath(path).endswith(".json"):
+            return cls._from_json(path)
+        import xarray
+
+        with xarray.open_dataset(path) as data:
+            return cls.from_xarray(data.load(), problem)
+
+    @classmethod
+    def _from_json(cls, path: str | os.PathLike[str]) -> LearningCurve:
+        with open(path, encoding="utf-8") as file:
+            content = json.load(file)
+        problem = Problem.from_dict(content["problem"])
+        points = []
+        for record in content["points"]:
+            missing = [name for name in FIELDS if name not in record]
+            if missing:
+                raise ValueError(f"{os.fspath(path)!r} lacks {missing[0]}: print it without --quantity")
+            at = {name: _number_or_text(record[name]) for name in FIELDS}
+            points.append(Solution(problem=problem, **at))
+        return cls(problem, points[0].branch if points else "equilibrium", points)
 
     def to_dataframe(self) -> Any:
-        """A pandas DataFrame, one row a point (overlap arrays as lists)."""
+        """A tidy pandas DataFrame: one row for each point and readout value, every number in a column.
+
+        ``readout`` and ``readout_weight`` say which units a row is about; what does not depend on them is
+        repeated.
+        """
         import pandas
 
-        return pandas.DataFrame(self.to_dicts())
+        columns: dict[str, Any] = {}
+        n_values = [point.readout_values.size for point in self._points]
+        for name in self.to_dicts()[0] if self._points else FIELDS:
+            title = {"readout_values": "readout", "readout_weights": "readout_weight"}.get(name, name)
+            if name in _ARRAYS:
+                columns[title] = np.concatenate([np.empty(0), *(getattr(p, name) for p in self._points)])
+            else:
+                values = [point.to_dict()[name] for point in self._points]
+                columns[title] = np.repeat(np.array(values), n_values)
+        return pandas.DataFrame(columns)
+
+    def compare(self, data: Any, quantity: str | None = None) -> Any:
+        """Measurements beside the curve, with one verdict each; see :mod:`widthwise.networks.measurements`.
+
+        Parameters
+        ----------
+        data
+            A CSV file or its text, a DataFrame or a mapping of columns (``alpha``, or ``n`` and ``d``; the
+            quantity; its standard error; the number of runs), or pairs of alpha and value.
+        quantity : str, optional
+            What was measured: a field of a solution, ``excess_error`` (or the error asked for) unless given.
+        """
+        return compare_with(self, data, quantity)
+
+
+def problem_text(problem: Problem) -> str:
+    """The problem as JSON; its repr where it has no description in words and numbers."""
+    try:
+        return json.dumps(problem.to_dict())
+    except ValueError:
+        return repr(problem)
+
+
+def problem_from(attributes: Any, problem: Problem | None) -> Problem:
+    """The problem of a file, or the one given where the file cannot hold it."""
+    if problem is not None:
+        return problem
+    try:
+        return Problem.from_dict(json.loads(attributes["problem"]))
+    except (KeyError, ValueError):
+        raise ValueError("the file does not hold its problem; give problem=") from None
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name in ("branch", "status"):
+        return str(value)
+    return bool(value) if name.startswith("is_") else float(value)
+
+
+def _number_or_text(value: Any) -> Any:
+    """A value of JSON, where null stands for what is no number."""
+    if isinstance(value, list):
+        return np.array([math.nan if one is None else one for one in value], dtype=float)
+    return math.nan if value is None else value
 
 
 def readout_grid(problem: Problem) -> tuple[np.ndarray, np.ndarray]:

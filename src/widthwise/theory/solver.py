@@ -130,7 +130,7 @@ def _curve(problem: Problem, alpha: np.ndarray, branch: str, theory: str, error:
     if branch == "equilibrium" and any(at and not at[0].is_equilibrium for at in ranked):
         warnings.warn(exact_reason(problem), InexactPotentialWarning, stacklevel=3)
     points = [_pick(problem, a, at, branch) for a, at in zip(alpha, ranked, strict=True)]
-    curve = LearningCurve(problem, branch, points)
+    curve = LearningCurve(problem, branch, points, theory)
     return curve if error is None else with_error(curve, error)
 
 
