@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import oracles
 from denoising.laws import ASYMMETRIC, CONTINUOUS, DISCRETE, WITH_ZERO, touching_snr
 from widthwise.denoising import MatrixDenoiser
+from widthwise.denoising.discrete_poles import DiscretePoles
 from widthwise.denoising.mmse import mmse_by_both_formulas
 from widthwise.denoising.quadrature import Panels
 from widthwise.ingredients.readouts import Discrete
@@ -348,6 +349,21 @@ def test_the_whole_space(seed):
     secant = 4 * np.diff(information) / np.diff(snr)
     blur = 1 + 1e-13 * information[1:] / np.diff(information)
     assert np.all(secant < mmse[:-1] * blur) and np.all(secant > mmse[1:] / blur)
+
+
+@pytest.mark.parametrize("law", DISCRETE.values(), ids=DISCRETE)
+@pytest.mark.parametrize("gamma", [0.05, 0.3, 1.7])
+def test_trapezoidal_rule_and_panels_agree(law, gamma, monkeypatch):
+    # Many at once, so that some bands are done by one and some by the other.
+    denoiser = MatrixDenoiser(law, gamma)
+    snr = np.concatenate(
+        [np.geomspace(1e-4, 1e6, 41), np.multiply.outer([0.99, 1 + 1e-5], denoiser.splittings).ravel()]
+    )
+    both = denoiser.mmse(snr), denoiser.recovered(snr), denoiser.information(snr)
+    monkeypatch.setattr(DiscretePoles, "has_whole_bands", False)
+    panels = denoiser.mmse(snr), denoiser.recovered(snr), denoiser.information(snr)
+    np.testing.assert_allclose(both, panels, rtol=1e-11)
+    np.testing.assert_allclose(both[0], denoiser.evaluate(snr)[0], rtol=1e-11)
 
 
 def test_rare_atoms():

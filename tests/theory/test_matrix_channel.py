@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.theory.matrix_channel import SpectralMatrix, splittings
+from widthwise.theory.matrix_channel import SpectralMatrix
 
 LAWS = [
     ("four-point", 0.3),
@@ -75,8 +75,18 @@ def test_the_pull_and_its_slopes(both, apart):
 def test_bands_split_where_the_support_does():
     readouts = ww.readouts.Discrete((3.0, -0.5), (0.03, 0.97), normalise=True)
     denoiser = ww.denoising.MatrixDenoiser(readouts, 0.03)
-    found = splittings(readouts, 0.03)
-    assert found
-    for log_snr in found:
-        before, after = (len(denoiser.support(float(np.exp(log_snr + s)))) for s in (-1e-4, 1e-4))
+    assert denoiser.splittings
+    for snr in denoiser.splittings:
+        before, after = (len(denoiser.support(snr * (1 + s))) for s in (-1e-10, 1e-10))
         assert after == before + 1
+
+
+def test_one_huge_rare_readout():
+    # 1 - mmse is 1 to nine digits from snr = 1e-9 on: what is left must not be a difference.
+    readouts = ww.readouts.Discrete((-7500.0, 0.0), (1.8e-8, 1 - 1.8e-8), normalise=True)
+    matrix = SpectralMatrix(readouts, 0.02)
+    u = np.linspace(-18, 10, 15)
+    # One unit for each eigenvalue: η mmse → γp(2 - γp).
+    share = 0.02 * readouts.probabilities[0]
+    assert np.exp(u + np.log(matrix.mmse(u)[0]))[-4:] == pytest.approx(share * (2 - share), rel=1e-6)
+    assert np.all(np.diff(matrix.odds(u)[0]) > 0)

@@ -20,6 +20,7 @@ _GRADES = (1.0, 0.03), (0.75, 1e-8), (0.5, 1e-4), (0.25, 1e-8)
 
 class ContinuousPoles(Poles):
     readouts: _Continuous
+    is_symmetric = True
     rtol = 1e-12  # the closed forms are differences outside the support: their rounding shows
 
     def __init__(self, readouts: _Continuous, gamma: float) -> None:
@@ -27,6 +28,7 @@ class ContinuousPoles(Poles):
         # Soft edges are weak singularities, and η mmse is a difference of order γ: with 1e-9
         # throughout, an error of 6e-9 hid at γ = 0.05.
         self.hidden = 1e-9 * min(1.0, gamma)
+        self.hidden_bare = 3e-3 * self.hidden
 
     def sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         _, v1, v2, _ = self.all_sums(a, t)

@@ -15,7 +15,7 @@ from .._display import Plotted
 from ..ingredients import readouts as readout_laws
 from .information import information
 from .inversion import band_ends, points_at
-from .mmse import mmse_and_slope, mmse_by_both_formulas
+from .mmse import mmse_and_rest, mmse_and_slope, mmse_by_both_formulas
 from .spectrum import make_poles
 
 __all__ = ["LARGEST_SPECTRAL_SNR", "MatrixDenoiser"]
@@ -55,11 +55,11 @@ class MatrixDenoiser(Plotted):
 
     def mmse(self, snr: ArrayLike) -> Any:
         """Minimum mean-square error, 1 at snr = 0 and decreasing."""
-        return self._shaped(snr, lambda x: mmse_and_slope(self._poles, x)[0], at_zero=1.0)
+        return self._shaped(snr, lambda x: mmse_and_rest(self._poles, x)[0], at_zero=1.0)
 
     def recovered(self, snr: ArrayLike) -> Any:
         """1 - mmse, accurate to relative precision also where it is small."""
-        return self._shaped(snr, lambda x: mmse_and_slope(self._poles, x)[1], at_zero=0.0)
+        return self._shaped(snr, lambda x: mmse_and_rest(self._poles, x)[1], at_zero=0.0)
 
     def mmse_slope(self, snr: ArrayLike) -> Any:
         """d mmse / d snr, negative; -1 at snr = 0."""
@@ -75,6 +75,20 @@ class MatrixDenoiser(Plotted):
             results[:, positive] = mmse_and_slope(self._poles, flat[positive])
         mmse, recovered, slope = (row.reshape(snr.shape) for row in results)
         return mmse, recovered, slope
+
+    def log_odds(self, snr: ArrayLike) -> Any:
+        """ln[(1 - mmse)/mmse] at snr > 0, to absolute accuracy however large or small."""
+
+        def odds(x: np.ndarray) -> np.ndarray:
+            mmse, recovered = mmse_and_rest(self._poles, x)
+            return np.log(recovered) - np.log(mmse)
+
+        return self._shaped(snr, odds, at_zero=-math.inf)
+
+    @property
+    def splittings(self) -> list[float]:
+        """The snr at which a band of the spectrum splits in two, in order."""
+        return self._poles.splittings
 
     def information(self, snr: ArrayLike) -> Any:
         """Mutual information ι of Y and S̄ per d², in nats; 4 dι/dη = mmse."""

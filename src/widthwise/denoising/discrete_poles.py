@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
 from ..ingredients.readouts import Discrete
@@ -9,10 +12,14 @@ from .spectral_curve import N_NEWTON, Bands, Poles
 
 __all__ = ["DiscretePoles"]
 
+_BLOCK = 8192  # numbers
+_N_OPENING = 30  # Newton steps for the noise at which a gap opens; five are typical
 _SMALL, _N_SERIES = 0.05, 13  # ln(1 - u) + u by its series: 0.05^13 = 1e-17
 
 
 class DiscretePoles(Poles):
+    has_whole_bands = True
+
     def __init__(self, readouts: Discrete, gamma: float) -> None:
         super().__init__(readouts, gamma)
         v = np.asarray(readouts.values)
@@ -21,35 +28,45 @@ class DiscretePoles(Poles):
         self.v, self.p = v[keep], p[keep]
         self.where = self.v / self.scale
         self.weight = self.p * self.v**2
+        self.is_symmetric = bool(np.all(self.v == -self.v[::-1]) and np.all(self.p == self.p[::-1]))
         # Small readouts are told from none when the noise is as small as they are.
         self.most_snr = min(1e30 * max(1.0, float(np.min(np.abs(self.where))) ** -2), 1e70)
         self.outermost = min(float(self.where.min()), 0.0), max(float(self.where.max()), 0.0)
 
     def sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         v1, v2 = np.zeros_like(a), np.zeros_like(a)
-        for ai, ci in zip(self.where, self.weight, strict=True):
-            w = a - ai
-            w *= w
-            w += t
-            np.divide(1.0, w, out=w)
-            term = ci * w
-            v1 += term
-            term *= w
-            v2 += term
+        for block in _blocks(a):
+            d, w, term = (np.empty_like(a[block]) for _ in range(3))
+            for ai, ci in zip(self.where, self.weight, strict=True):
+                np.subtract(a[block], ai, out=d)
+                np.multiply(d, d, out=w)
+                w += t[block]
+                np.divide(1.0, w, out=w)
+                np.multiply(w, ci, out=term)
+                v1[block] += term
+                term *= w
+                v2[block] += term
         return v1, v2
 
     def all_sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, ...]:
-        totals = [np.zeros_like(a) for _ in range(4)]
-        for ai, ci in zip(self.where, self.weight, strict=True):
-            d = a - ai
-            w = 1 / (d * d + t)
-            term = ci * w
-            totals[1] += term
-            totals[0] += term * d
-            term *= w
-            totals[2] += term
-            totals[3] += term * d
-        return tuple(totals)
+        totals = tuple(np.zeros_like(a) for _ in range(4))
+        for block in _blocks(a):
+            d, w, term = (np.empty_like(a[block]) for _ in range(3))
+            power1, weight1, r0, r1 = (each[block] for each in totals)
+            for ai, ci in zip(self.where, self.weight, strict=True):
+                np.subtract(a[block], ai, out=d)
+                np.multiply(d, d, out=w)
+                w += t[block]
+                np.divide(1.0, w, out=w)
+                np.multiply(w, ci, out=term)
+                weight1 += term
+                w *= term
+                r0 += w
+                term *= d
+                power1 += term
+                w *= d
+                r1 += w
+        return totals
 
     def potential(self, zeta: np.ndarray, is_noisy: np.ndarray) -> np.ndarray:
         inverse = 1 / zeta
@@ -70,50 +87,115 @@ class DiscretePoles(Poles):
             total += pi * term
         return self.gamma * total
 
-    def bands(self, c0: np.ndarray) -> Bands:
-        n = c0.size
+    def band_guess(self, bands: Bands, a: np.ndarray, c0: np.ndarray) -> np.ndarray:
+        # The bound of first_guess from the poles of the band alone: exact if there is one.
+        moments = np.zeros((3, self.where.size + 1))
+        np.cumsum(
+            [self.weight, self.weight * self.where, self.weight * self.where**2], axis=1, out=moments[:, 1:]
+        )
+        first, last = (np.searchsorted(self.where, end) for end in (bands.low, bands.high))
+        total, once, twice = moments[:, last] - moments[:, first]
+        total = (total + np.where((bands.low < 0) & (bands.high > 0), c0, 0.0))[:, None]
+        spread = total * a**2 - 2 * a * once[:, None] + twice[:, None]
+        return np.maximum(total - spread / np.maximum(total, 1e-300), 0.0)
+
+    @cached_property
+    def gaps(self) -> Gaps:
+        """Where gaps between neighbouring poles (the noise's, 0, included) open as the noise goes away.
+
+        V < 1 somewhere between the two if c0 < F(a) := a² (1 - Σ' c/(a - a_i)²) there.  The maximum of F is
+        found by Newton's method for min V = 1 as an equation for c0, monotone for it is concave.
+        """
+        where, weights = self._with_noise(np.ones(1))
+        distance = np.diff(where)
+        roots = np.cbrt(np.where(where == 0, 0.0, weights[0]))
+        # Between neighbours V >= (c_l^⅓ + c_r^⅓)³/D²: most gaps are ruled out by this.
+        left = np.nonzero((roots[:-1] + roots[1:]) ** 3 < 2 * distance**2)[0]
+
+        def largest_noise(a: np.ndarray) -> np.ndarray:
+            with np.errstate(over="ignore"):
+                return a**2 * (1 - (self.weight / (a[..., None] - self.where) ** 2).sum(axis=-1))
+
+        share = np.concatenate(
+            [[1e-6, 1e-4, 1e-2], np.linspace(0, 1, 34)[1:-1], [1 - 1e-2, 1 - 1e-4, 1 - 1e-6]]
+        )
+        places = where[left, None] + distance[left, None] * share
+        a = places[np.arange(left.size), np.argmax(largest_noise(places), axis=1)]
+        noise = np.zeros(left.size)
+        for _ in range(_N_OPENING):
+            new = np.maximum(largest_noise(a), noise)
+            done = np.all(new - noise <= 1e-15 * new)
+            noise = new
+            weights = self._with_noise(np.maximum(noise, 1e-30 * a**2))[1]
+            a, _ = _least(where, weights, left, a)
+            if done:
+                break
+        return Gaps(left, a, noise)
+
+    @property
+    def splittings(self) -> list[float]:
+        noise = self.gaps.noise
+        return sorted(set((1 / noise[noise > 1 / self.most_snr]).tolist()))
+
+    def _with_noise(self, c0: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of all poles and their weights (spectra × poles)."""
         i0 = int(np.searchsorted(self.where, 0.0))
-        where = np.insert(self.where, i0, 0.0)
-        weights = np.empty((n, where.size))
+        weights = np.empty((c0.size, self.where.size + 1))
         weights[:] = np.insert(self.weight, i0, 0.0)
         weights[:, i0] = c0
+        return np.insert(self.where, i0, 0.0), weights
+
+    def bands(self, c0: np.ndarray) -> Bands:
+        n = c0.size
+        where, weights = self._with_noise(c0)
         every = np.arange(n)
         left = _edge(where, weights, every, np.full(n, 0), -1.0)
         right = _edge(where, weights, every, np.full(n, where.size - 1), 1.0)
         owner, low, high = [every], [left], [right]
         pinch_owner, pinch = np.empty(0, dtype=int), np.empty(0)
-
-        # Between neighbouring poles V >= (c_l^⅓ + c_r^⅓)³/D², plus what the others give at the
-        # far end: most gaps are ruled out by this.
+        gaps = self.gaps
+        is_closed = np.ones((n, where.size - 1), dtype=bool)
+        if gaps.left.size:
+            v = (self.weight / (gaps.a[:, None] - self.where) ** 2).sum(axis=1) + c0[:, None] / gaps.a**2
+            # Rounding decides below this; a gap that narrow holds no mass and is integrated over.
+            who, gap = np.nonzero(v < 1 - 1e-13)
+            is_closed[who, gaps.left[gap]] = False
+            gap_left = _edge(where, weights, who, gaps.left[gap], 1.0, gaps.a[gap])
+            gap_right = _edge(where, weights, who, gaps.left[gap] + 1, -1.0, gaps.a[gap])
+            owner.append(who)
+            low.append(gap_right)
+            high.append(gap_left)
+        # Between neighbouring poles V >= (c_l^⅓ + c_r^⅓)³/D², plus what the others give at the far end.
         roots = np.cbrt(weights)
         distance = np.diff(where)
-        bound = (roots[:, :-1] + roots[:, 1:]) ** 3 / distance**2
         reach = np.maximum(np.abs(where - where[:-1, None]), np.abs(where - where[1:, None]))
         others = 1 / reach**2
-        gaps = np.arange(distance.size)
-        others[gaps, gaps] = others[gaps, gaps + 1] = 0.0
-        bound += weights @ others.T
-        who, gap = np.nonzero(bound < 2.0)
+        every_gap = np.arange(distance.size)
+        others[every_gap, every_gap] = others[every_gap, every_gap + 1] = 0.0
+        bound = (roots[:, :-1] + roots[:, 1:]) ** 3 / distance**2 + weights @ others.T
+        who, gap = np.nonzero(is_closed & (bound < 2.0))
         if who.size:
             share = roots[who, gap] / (roots[who, gap] + roots[who, gap + 1])
-            middle, least = _least(where, weights[who], gap, where[gap] + share * distance[gap])
-            # Rounding decides below this; a gap that narrow holds no mass and is integrated over.
-            is_open = least < 1 - 1e-13
-            is_pinched = ~is_open & (least < 2.0)
-            pinch_owner, pinch = who[is_pinched], middle[is_pinched]
-            if is_open.any():
-                who, gap = who[is_open], gap[is_open]
-                gap_left = _edge(where, weights, who, gap, 1.0, middle[is_open])
-                gap_right = _edge(where, weights, who, gap + 1, -1.0, middle[is_open])
-                owner.append(who)
-                low.append(gap_right)
-                high.append(gap_left)
+            place, least = _least(where, weights[who], gap, where[gap] + share * distance[gap])
+            pinch_owner, pinch = who[least < 2.0], place[least < 2.0]
         owner_all = np.concatenate(owner)
         # Each gap ends one band and begins the next: sort both lists of ends apart.
         lows = np.concatenate(low)
         highs = np.concatenate(high)
         first, second = np.lexsort((lows, owner_all)), np.lexsort((highs, owner_all))
         return Bands(owner_all[first], lows[first], highs[second], pinch_owner, pinch)
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """Gaps that may open: the pole on the left, a place inside, and the noise c0 below which it is open.
+
+    The place is where V is least when the gap opens; c0 is 0 if it never does.
+    """
+
+    left: np.ndarray
+    a: np.ndarray
+    noise: np.ndarray
 
 
 def _edge(
@@ -131,21 +213,25 @@ def _edge(
     """
     c = weights[who]
     x = where[pole] + side * np.sqrt(c[np.arange(who.size), pole])
+    result = x.copy()
+    index = np.arange(x.size)
     for _ in range(N_NEWTON):
-        d = x[:, None] - where
-        inverse = 1 / d
+        inverse = 1 / (x[:, None] - where)
         terms = c * inverse * inverse
         v = terms.sum(axis=1)
-        slope = -2 * (terms * inverse).sum(axis=1)
+        slope = -2 * np.einsum("ij,ij->i", terms, inverse)
         step = 2 * (v - v**1.5) / slope
         new = x + np.where(v > 1, step, 0.0)
         if stop is not None:
             new = np.minimum(new, stop) if side > 0 else np.maximum(new, stop)
-        done = np.all(np.abs(new - x) <= 2e-16 * np.abs(new))
-        x = new
-        if done:
+        active = np.abs(new - x) > 2e-16 * np.abs(new)
+        result[index] = x = new
+        if not active.any():
             break
-    return x
+        if np.count_nonzero(active) < 0.7 * active.size:
+            index, x, c = index[active], x[active], c[active]
+            stop = None if stop is None else stop[active]
+    return result
 
 
 def _least(
@@ -154,19 +240,30 @@ def _least(
     """Minimum of the convex V(a, 0) between neighbouring poles, by safeguarded Newton."""
     low, high, x = where[gap].copy(), where[gap + 1].copy(), start.copy()
     width = high - low
+    result, all_weights = x.copy(), weights
+    index = np.arange(x.size)
     for _ in range(N_NEWTON):
         inverse = 1 / (x[:, None] - where)
         cubes = weights * inverse * inverse * inverse
         slope = -2 * cubes.sum(axis=1)
-        curvature = 6 * (cubes * inverse).sum(axis=1)
+        curvature = 6 * np.einsum("ij,ij->i", cubes, inverse)
         high = np.where(slope > 0, x, high)
         low = np.where(slope > 0, low, x)
         new = x - slope / curvature
         new = np.where((new > low) & (new < high), new, 0.5 * (low + high))
         # V is flat here: a step of 1e-9 of the gap is the last one that can change it.
-        done = np.all(np.abs(new - x) <= 1e-9 * width)
-        x = new
-        if done:
+        active = np.abs(new - x) > 1e-9 * width
+        result[index] = x = new
+        if not active.any():
             break
-    v = (weights / (x[:, None] - where) ** 2).sum(axis=1)
-    return x, v
+        if np.count_nonzero(active) < 0.7 * active.size:
+            index, x, low, high, width = (each[active] for each in (index, x, low, high, width))
+            weights = weights[active]
+    v = (all_weights / (result[:, None] - where) ** 2).sum(axis=1)
+    return result, v
+
+
+def _blocks(a: np.ndarray) -> list[slice]:
+    """Slices along the first axis whose arrays stay in the cache."""
+    step = max(1, _BLOCK * a.shape[0] // max(a.size, 1))
+    return [slice(i, i + step) for i in range(0, a.shape[0], step)]

@@ -20,10 +20,11 @@ import numpy as np
 from .quadrature import integrate
 from .spectral_curve import CurvePoints, Poles
 
-__all__ = ["limit", "mmse_and_slope", "mmse_by_both_formulas"]
+__all__ = ["limit", "mmse_and_rest", "mmse_and_slope", "mmse_by_both_formulas"]
 
-# At η = 0.2 the smaller of mmse and 1 - mmse is 0.17: beyond, 1 minus the other is as good.
+# From η = 0.2 on 1 - mmse >= η/(1 + η) >= 0.17: 1 minus the other is as good.
 _SMALL_SNR = 0.2
+_MOST_RECOVERED = 0.8  # 1 - mmse at smaller η (rare, large readouts) from which mmse is integrated instead
 _WIDE = 0.4  # γ from which a formula for the slope may cancel to the order of 1 - (1 - γ)²
 
 
@@ -45,6 +46,8 @@ def mmse_and_slope(poles: Poles, snr: np.ndarray) -> tuple[np.ndarray, np.ndarra
         c0 = 1 / snr[is_small]
         value, moved = integrate(poles, c0, _recovered_integrands)
         rest[is_small], slope[is_small] = value, c0 * moved
+        mmse[is_small] = 1 - value
+        is_large[is_small] = value > _MOST_RECOVERED
     if is_large.any():
         c0 = 1 / snr[is_large]
         value, moved = _left(poles, c0)
@@ -52,9 +55,28 @@ def mmse_and_slope(poles: Poles, snr: np.ndarray) -> tuple[np.ndarray, np.ndarra
     if is_huge.any():
         mmse[is_huge] = limit(poles) / snr[is_huge]
         slope[is_huge] = -mmse[is_huge] / snr[is_huge]
-    is_less = is_tiny | is_small
-    mmse[is_less], rest[~is_less] = 1 - rest[is_less], 1 - mmse[~is_less]
+    mmse[is_tiny] = 1 - rest[is_tiny]
+    is_most = is_large | is_huge
+    rest[is_most] = 1 - mmse[is_most]
     return mmse, rest, slope
+
+
+def mmse_and_rest(poles: Poles, snr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The first two of :func:`mmse_and_slope`, cheaper: slopes are infinite at the ends of bands."""
+    mmse, rest, c0 = np.empty_like(snr), np.empty_like(snr), 1 / snr
+    is_less, is_extreme = snr < _SMALL_SNR, (snr < poles.least_snr) | (snr > poles.most_snr)
+    if is_extreme.any():
+        mmse[is_extreme], rest[is_extreme], _ = mmse_and_slope(poles, snr[is_extreme])
+    small, large = is_less & ~is_extreme, ~is_less & ~is_extreme
+    if small.any():
+        rest[small] = integrate(poles, c0[small], lambda p: (p.mass * p.estimate**2)[None], is_bare=True)[0]
+        mmse[small] = 1 - rest[small]
+        large[small] = rest[small] > _MOST_RECOVERED
+    if large.any():
+        left = integrate(poles, c0[large], lambda p: (p.mass * p.weight1)[None], is_bare=True)[0]
+        mmse[large] = c0[large] * left
+        rest[large] = 1 - mmse[large]
+    return mmse, rest
 
 
 def mmse_by_both_formulas(poles: Poles, snr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .spectral_curve import CurvePoints, Poles
+from .spectral_curve import Bands, CurvePoints, Poles
+from .tolerance import Tolerance
+from .trapezoid import integrate_far_bands
 
 __all__ = ["Panels", "integrate"]
 
@@ -26,18 +28,14 @@ _TO_HALVES = np.stack(
 )
 _MAX_DEPTH = 48
 _MAX_PANELS = 500  # for each spectrum at one depth: a bound on time, never met in the tests
-_EPSILON = 2e-16
 
 
 class Panels:
     """Panels (in φ) of the bands of several spectra, with the curve at their nodes."""
 
-    def __init__(self, poles: Poles, c0: np.ndarray) -> None:
+    def __init__(self, poles: Poles, c0: np.ndarray, bands: Bands) -> None:
         self.poles, self.c0 = poles, c0
-        bands = poles.bands(c0)
-        self._band_owner = bands.owner
-        self._middle = 0.5 * (bands.low + bands.high)
-        self._half = 0.5 * (bands.high - bands.low)
+        self._band_owner, self._middle, self._half = bands.owner, bands.middle, bands.half
         band = np.arange(bands.owner.size)
         cut_band, cut = [band, band, band], [np.full(band.size, x) for x in (-math.pi / 2, 0.0, math.pi / 2)]
         if bands.pinch.size:
@@ -45,13 +43,15 @@ class Panels:
             keys = bands.owner + _squash(bands.low)
             host = np.searchsorted(keys, bands.pinch_owner + _squash(bands.pinch), side="right") - 1
             sine = (bands.pinch - self._middle[host]) / self._half[host]
-            inside = np.abs(sine) < 1
+            inside = (np.abs(sine) < 1) & (host >= 0) & (bands.owner[host] == bands.pinch_owner)
             cut_band.append(host[inside])
             cut.append(np.arcsin(sine[inside]))
         all_bands, cuts = np.concatenate(cut_band), np.concatenate(cut)
         order = np.lexsort((cuts, all_bands))
         all_bands, cuts = all_bands[order], cuts[order]
         is_panel = (all_bands[1:] == all_bands[:-1]) & (cuts[1:] > cuts[:-1])
+        if poles.is_symmetric:  # of bands in the middle the upper half
+            is_panel &= (self._middle[all_bands[1:]] > 0) | (cuts[1:] + cuts[:-1] > 0)
         self.band = all_bands[:-1][is_panel]
         self.start, self.end = cuts[:-1][is_panel], cuts[1:][is_panel]
 
@@ -79,32 +79,52 @@ def integrate(
 ) -> np.ndarray:
     """∫ integrand da over the bands of each spectrum: one row for each output, one column for each c0.
 
-    ``integrand`` maps curve points (panels × 16) to an array (outputs × panels × 16). The tolerance is
+    ``integrand`` maps curve points (panels × nodes) to an array (outputs × panels × nodes). The tolerance is
     relative to the largest of the outputs: give them in the same units. A slope among them, infinite at the
-    ends of bands, shows singularities close by that values alone would hide: without one it ``is_bare``.
+    ends of bands, shows singularities close by that values alone would hide. Without one it ``is_bare``, odd
+    in b: bands that are not close to each other are done by the trapezoidal rule.
     """
-    panels = Panels(poles, c0)
+    bands = poles.bands(c0)
+    if poles.is_symmetric:
+        bands = bands.upper_half()
+    tolerance = Tolerance(poles, c0.size, poles.hidden_bare if is_bare else poles.hidden)
+    total = np.zeros((1, c0.size))
+    if is_bare and poles.has_whole_bands:
+        is_middle = (bands.middle == 0) & poles.is_symmetric
+        left = []
+        for group, is_half in ((~is_middle, False), (is_middle, True)):
+            if group.any():
+                index = np.nonzero(group)[0]
+                part, rest = integrate_far_bands(
+                    poles, c0, integrand, bands.chosen(index), tolerance, is_half=is_half
+                )
+                total = total + part
+                left.append(index[rest])
+        bands = bands.chosen(np.sort(np.concatenate(left)))
+    if bands.owner.size:
+        total = total + _integrate_panels(poles, c0, integrand, bands, tolerance)
+    return 2 * total if poles.is_symmetric else total
+
+
+def _integrate_panels(
+    poles: Poles,
+    c0: np.ndarray,
+    integrand: Callable[[CurvePoints], np.ndarray],
+    bands: Bands,
+    tolerance: Tolerance,
+) -> np.ndarray:
+    panels = Panels(poles, c0, bands)
     band, start, end = panels.band, panels.start, panels.end
     total = np.zeros((0, c0.size))
-    scale = np.zeros(c0.size)
     guess: np.ndarray | None = None
     for depth in range(_MAX_DEPTH):
         points, jacobian = panels.nodes(band, start, end, guess)
         values = integrand(points) * jacobian
         part = values @ _W
-        if not np.all(np.isfinite(part)):
-            raise FloatingPointError("the spectral curve gave a value that is not finite")
         owner = panels.owner(band)
         if depth == 0:
             total = np.zeros((values.shape[0], c0.size))
-        # Coarse panels may miss a narrow band, so the scale grows as it is seen.
-        seen = np.abs(total).max(axis=0)
-        np.add.at(seen, owner, np.abs(part).max(axis=0))
-        scale = np.maximum(scale, seen)
-        # Rounding blurs the values: no halving makes that smaller.
-        floor = _EPSILON * (np.abs(values) * poles.blur(points)).max(axis=-1)
-        hidden = poles.hidden * (1e-3 if is_bare else 1.0)
-        is_fine = _is_resolved(values, (poles.rtol * scale)[owner] + floor, hidden * scale[owner] + floor)
+        is_fine = _is_resolved(values, *tolerance.of(part, tolerance.rounding(values, points), owner, total))
         if depth == _MAX_DEPTH - 1 or band.size > _MAX_PANELS * c0.size:
             is_fine[:] = True
         for row, piece in zip(total, part, strict=True):
@@ -113,7 +133,7 @@ def integrate(
             break
         coarse = ~is_fine
         # b is smooth in φ up to the ends: the parent's values start Newton's method close by.
-        b = np.sqrt(points.t[coarse])
+        b = points.b[coarse]
         halves = np.stack([b @ _TO_HALVES[0], b @ _TO_HALVES[1]], axis=1).reshape(-1, _ORDER)
         # (In exponential tails an interpolated b means nothing: 0 asks for a fresh start.)
         largest = np.repeat(b.max(axis=1), 2)[:, None]

@@ -118,6 +118,24 @@ class Bands:
     pinch_owner: np.ndarray
     pinch: np.ndarray
 
+    @property
+    def middle(self) -> np.ndarray:
+        return 0.5 * (self.low + self.high)
+
+    @property
+    def half(self) -> np.ndarray:
+        return 0.5 * (self.high - self.low)
+
+    def chosen(self, which: np.ndarray) -> Bands:
+        """Some of the bands."""
+        return Bands(self.owner[which], self.low[which], self.high[which], self.pinch_owner, self.pinch)
+
+    def upper_half(self) -> Bands:
+        """The bands at a >= 0 of symmetric spectra; one in the middle is there as a whole."""
+        upper = self.chosen(self.high > 0)
+        upper.low = np.where(upper.low < 0, -upper.high, upper.low)
+        return upper
+
 
 class Poles:
     """The readout poles of a law at a given γ; the noise pole comes with each call."""
@@ -125,7 +143,13 @@ class Poles:
     rtol = 1e-14
     """Relative accuracy that quadratures along the curve should ask for."""
     hidden = 1e-8
-    """How large the last Legendre coefficients of a panel may be, however fast they decay."""
+    """How large the last coefficients of a panel may be, however fast they decay."""
+    hidden_bare = 1e-11
+    """The same for integrands without slopes, which show what is close by less."""
+    is_symmetric = False
+    """Whether v and -v have the same law, and so ζ and -ζ*."""
+    has_whole_bands = False
+    """Whether b vanishes at both ends of all bands."""
     outermost: tuple[float, float] | None = None
     """First and last pole, the noise's included; None where they are not isolated."""
 
@@ -156,6 +180,15 @@ class Poles:
 
     def potential(self, zeta: np.ndarray, is_noisy: np.ndarray) -> np.ndarray:
         """γ E Re[ln(1 - v/(sζ)) + v/(sζ)], the second term only where it ``is_noisy``."""
+        raise NotImplementedError
+
+    @property
+    def splittings(self) -> list[float]:
+        """The snr at which a band of the spectrum splits in two."""
+        return []
+
+    def band_guess(self, bands: Bands, a: np.ndarray, c0: np.ndarray) -> np.ndarray:
+        """A first t at the places ``a`` (bands × nodes), 0 where nothing better is known."""
         raise NotImplementedError
 
     def first_guess(self, a: np.ndarray, c0: np.ndarray) -> np.ndarray:

@@ -7,17 +7,23 @@ made them smaller (the function itself is known no better), or when it has becom
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cached_property
+from functools import cache, cached_property
+from itertools import pairwise
 
 import numpy as np
 
 __all__ = ["PiecewiseChebyshev"]
 
-_N = 12  # terms of a series; the last two are a fair measure of what is left out
-_ANGLES = np.pi * (np.arange(_N) + 0.5) / _N
-_NODES = -np.cos(_ANGLES)
-_TO_SERIES = 2 / _N * np.cos(np.outer(np.arange(_N), np.pi - _ANGLES))
-_TO_SERIES[0] /= 2
+_GRADE = 4.0  # panels beside a break are as many times wider from one to the next
+
+
+@cache
+def _chebyshev(n_terms: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes in (-1, 1), and the matrix from values there to coefficients."""
+    angles = np.pi * (np.arange(n_terms) + 0.5) / n_terms
+    to_series = 2 / n_terms * np.cos(np.outer(np.arange(n_terms), np.pi - angles))
+    to_series[0] /= 2
+    return -np.cos(angles), to_series
 
 
 class PiecewiseChebyshev:
@@ -30,12 +36,17 @@ class PiecewiseChebyshev:
     ends
         The interval (low, high).
     breaks
-        Places where the functions are not smooth: ends of panels.
+        Places where the functions are not smooth: ends of panels. Of several that are closer to each other
+        than ``narrowest`` the first is taken.
+    beside_break
+        Width of the first panels beside a break, from where they grow.
     widest, narrowest
         Limits to the width of a panel.
     atol, noise
         The last coefficients of every function on every panel are below ``atol``, or below ``noise`` and of
         the size that rounding gives them.
+    n_terms
+        Coefficients of each series; the last two are a fair measure of what is left out.
     """
 
     def __init__(
@@ -48,19 +59,20 @@ class PiecewiseChebyshev:
         narrowest: float = 1e-3,
         atol: float = 1e-11,
         noise: float = 1e-8,
+        n_terms: int = 12,
+        beside_break: float = np.inf,
     ) -> None:
+        self._n_terms = n_terms
+        nodes, to_series = _chebyshev(n_terms)
         low, high = ends
-        inner = sorted(b for b in breaks if low < b < high)
-        cuts = np.array([low, *inner, high])
-        pieces = [np.linspace(a, b, max(1, int(np.ceil((b - a) / widest))) + 1) for a, b in _pairs(cuts)]
-        left = np.concatenate([p[:-1] for p in pieces])
-        right = np.concatenate([p[1:] for p in pieces])
+        edges = _first_edges(low, high, breaks, narrowest, beside_break, widest)
+        left, right = edges[:-1], edges[1:]
         panels: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         parent = np.full(left.size, np.inf)  # last coefficients of the panel that was halved
         while left.size:
-            x = 0.5 * (left + right)[:, None] + 0.5 * (right - left)[:, None] * _NODES
-            values = function(x.ravel()).reshape(-1, left.size, _N)
-            series = values @ _TO_SERIES.T
+            x = 0.5 * (left + right)[:, None] + 0.5 * (right - left)[:, None] * nodes
+            values = function(x.ravel()).reshape(-1, left.size, n_terms)
+            series = values @ to_series.T
             rest = np.abs(series[..., -2:]).max(axis=(0, 2))
             # A smooth function gains 2^-10 by halving, a jump in its second derivative still 2^-2.
             is_noise = (rest > 0.5 * parent) & (rest < noise)
@@ -86,7 +98,7 @@ class PiecewiseChebyshev:
     @property
     def nodes(self) -> np.ndarray:
         """Where the functions were evaluated, panel by panel."""
-        places: np.ndarray = self._start[:, None] + self._half[:, None] * (1 + _NODES)
+        places: np.ndarray = self._start[:, None] + self._half[:, None] * (1 + _chebyshev(self._n_terms)[0])
         return places
 
     @property
@@ -123,19 +135,19 @@ class PiecewiseChebyshev:
 
     def integrated(self, which: int) -> PiecewiseChebyshev:
         """The integral of one function from the lower end."""
-        c = self._series[which]
-        integral = np.zeros((c.shape[0], _N + 1))
-        for k in range(1, _N + 1):
+        c, n = self._series[which], self._n_terms
+        integral = np.zeros((c.shape[0], n + 1))
+        for k in range(1, n + 1):
             before = 2 * c[:, 0] if k == 1 else c[:, k - 1]
-            after = c[:, k + 1] if k + 1 < _N else 0.0
+            after = c[:, k + 1] if k + 1 < n else 0.0
             integral[:, k] = (before - after) / (2 * k)
         integral *= self._half[:, None]
-        signs = (-1.0) ** np.arange(1, _N + 1)
+        signs = (-1.0) ** np.arange(1, n + 1)
         integral[:, 0] = -(integral[:, 1:] * signs).sum(axis=1)  # 0 at the left end of each panel
         totals = integral.sum(axis=1)
         integral[:, 0] += np.concatenate([[0.0], np.cumsum(totals)[:-1]])
         new = object.__new__(PiecewiseChebyshev)
-        new.low, new.high = self.low, self.high
+        new.low, new.high, new._n_terms = self.low, self.high, n
         new._start, new._half, new._series = self._start, self._half, integral[None]
         return new
 
@@ -144,8 +156,29 @@ class PiecewiseChebyshev:
         return panel, (x - self._start[panel]) / self._half[panel] - 1
 
 
-def _pairs(cuts: np.ndarray) -> list[tuple[float, float]]:
-    return list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True))
+def _first_edges(
+    low: float, high: float, breaks: Iterable[float], apart: float, beside_break: float, widest: float
+) -> np.ndarray:
+    """Ends of the panels to begin with: at breaks, narrow beside them, nowhere wider than allowed."""
+    cuts = [low]
+    for place in sorted(breaks):
+        if cuts[-1] + apart < place < high - apart:
+            cuts.append(place)
+    cuts.append(high)
+    edges = [low]
+    for a, b in pairwise(cuts):
+        # Distances from the break on either side up to the middle.
+        steps = []
+        step = beside_break
+        while step < min(0.5 * (b - a), widest):
+            steps.append(step)
+            step *= _GRADE
+        after = [a + step for step in steps] if a > low else []
+        before = [b - step for step in reversed(steps)] if b < high else []
+        for start, stop in pairwise([a, *after, *before, b]):
+            n = max(1, int(np.ceil((stop - start) / widest)))
+            edges.extend(np.linspace(start, stop, n + 1)[1:].tolist())
+    return np.array(edges)
 
 
 def _clenshaw(series: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

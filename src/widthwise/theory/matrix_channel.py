@@ -38,7 +38,8 @@ _LOW, _HIGH = math.log(1e-16), math.log(1e11)
 _ATOL = 3e-13  # of o(u): relative error of the odds
 _GAUSS_X, _GAUSS_W = np.polynomial.legendre.leggauss(5)
 _N_STEPS = 60
-_GOLDEN = 0.5 * (math.sqrt(5) - 1)
+_WIDEST, _N_TERMS = 6.0, 20  # of a panel
+_BESIDE = 0.05  # width of panels beside the splitting of a band, where o(u) is as smooth as |u|³ ln|u|
 MOST_ATOMS = 128
 """Distinct readouts up to which the spectrum is that of the law itself."""
 _CLOSE = 0.2  # steps of u below which Δ is integrated, not subtracted
@@ -162,18 +163,18 @@ class SpectralMatrix(MatrixChannel):
         denoiser = MatrixDenoiser(readouts, gamma)
 
         def functions(u: np.ndarray) -> np.ndarray:
-            snr = np.exp(u)
-            mmse, recovered, _ = denoiser.evaluate(snr)
-            odds = np.log(recovered) - np.log(mmse)
-            return np.stack([odds - u, snr * mmse])
+            odds = denoiser.log_odds(np.exp(u))
+            return np.stack([odds - u, np.exp(u - np.logaddexp(0, odds))])
 
         self._table = PiecewiseChebyshev(
             functions,
             (_LOW, _HIGH),
-            breaks=[] if is_rough else splittings(readouts, gamma),
-            widest=8.0 if is_rough else 4.0,
+            breaks=[] if is_rough else np.log(denoiser.splittings),
+            widest=8.0 if is_rough else _WIDEST,
             narrowest=1.0 if is_rough else 1e-5,
             atol=1e-5 if is_rough else _ATOL,
+            n_terms=12 if is_rough else _N_TERMS,
+            beside_break=_BESIDE,
         )
         self._power = self._table.integrated(1)
         ends, slopes, bends = self._table(np.array([_LOW, _HIGH]))
@@ -241,48 +242,6 @@ class SpectralMatrix(MatrixChannel):
             tail = rate / self._decay * -np.expm1(-self._decay * beyond)
             total[above] += math.exp(-self._high - rate) * (beyond + tail)
         return 0.25 * total
-
-
-def splittings(readouts: Readouts, gamma: float) -> list[float]:
-    """ln of the snr at which a band of the spectrum splits in two: the odds are smooth but there.
-
-    With the poles of :mod:`spectral_curve`, a gap between neighbours opens where the least of
-    V(a, 0) = Σ c_i/(a - a_i)² between them is 1; it grows with the weight 1/η of the noise pole at 0.
-    """
-    if not isinstance(readouts, Discrete):
-        return []
-    v, p = np.asarray(readouts.values), np.asarray(readouts.probabilities)
-    v, p = v[v != 0], p[v != 0]
-    where = np.append(v / math.sqrt(gamma), 0.0)
-    weight = np.append(p * v**2, 1.0)
-    order = np.argsort(where)
-    where, weight, is_noise = where[order], weight[order], order == v.size
-    low, high = where[:-1], where[1:]
-    is_gap = high - low > 1e-9 * (np.abs(low) + np.abs(high))
-    low, high = low[is_gap], high[is_gap]
-
-    def least(log_snr: np.ndarray) -> np.ndarray:
-        """The least V in each gap, by golden sections (V is convex there)."""
-        weights = np.where(is_noise, np.exp(-log_snr)[:, None], weight)
-        a, b = low.copy(), high.copy()
-
-        def values(x: np.ndarray) -> np.ndarray:
-            with np.errstate(divide="ignore"):
-                return (weights / (x[:, None] - where) ** 2).sum(axis=1)
-
-        for _ in range(60):
-            one, other = b - _GOLDEN * (b - a), a + _GOLDEN * (b - a)
-            is_left = values(one) < values(other)
-            a, b = np.where(is_left, a, one), np.where(is_left, other, b)
-        return values(0.5 * (a + b))
-
-    start, stop = np.full(low.size, _LOW), np.full(low.size, _HIGH)
-    opens = (least(start) > 1) & (least(stop) < 1)
-    for _ in range(50):
-        middle = 0.5 * (start + stop)
-        is_closed = least(middle) > 1
-        start, stop = np.where(is_closed, middle, start), np.where(is_closed, stop, middle)
-    return sorted(set(np.round(0.5 * (start + stop)[opens], 12).tolist()))
 
 
 @lru_cache(maxsize=128)
