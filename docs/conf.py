@@ -62,7 +62,18 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
+
+def _clear_figures(configuration, name):
+    """Each script of the gallery begins with Matplotlib's own settings, and figures are saved sharp."""
+    import matplotlib
+
+    matplotlib.rcdefaults()
+    matplotlib.use("agg")
+    matplotlib.rcParams["savefig.dpi"] = 200
+
+
 sphinx_gallery_conf = {
+    "reset_modules": (_clear_figures,),
     "examples_dirs": ["../examples/short"],
     "gallery_dirs": ["gallery"],
     "filename_pattern": r"[/\\]plot_",

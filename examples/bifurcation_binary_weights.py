@@ -15,7 +15,7 @@ from pathlib import Path
 import matplotlib
 
 import widthwise as ww
-from widthwise.plotting import plot_bifurcation
+from widthwise.plotting import plot_bifurcation, style
 
 ACTIVATIONS = {
     "sigma1": (r"$\sigma_1 = \mathrm{He}_2/\sqrt{2}$", 4.5),
@@ -34,10 +34,9 @@ def draw():
     """The figure, and the rows of the table behind it."""
     import matplotlib.pyplot as plt
 
-    with matplotlib.rc_context({"font.size": 8.0, "axes.linewidth": 0.6}):
-        figure, axes = plt.subplots(
-            2, len(ACTIVATIONS), figsize=(6.8, 3.9), sharex="col", sharey="row", layout="constrained"
-        )
+    with style.applied():
+        size = (style.PAGE, 0.57 * style.PAGE)
+        figure, axes = plt.subplots(2, len(ACTIVATIONS), figsize=size, sharex="col", sharey="row")
         rows = []
         for (name, (symbol, high)), (top, bottom) in zip(ACTIVATIONS.items(), axes.T, strict=True):
             problem = problem_of(name)
@@ -45,7 +44,7 @@ def draw():
             branches = ww.trace_branches(problem, (LOW, high), at=[t.alpha for t in found])
             plot_bifurcation(top, branches, found=found)
             plot_bifurcation(bottom, branches, quantity="excess_error", found=found)
-            top.set_title(symbol, fontsize=8)
+            top.set_title(symbol)
             top.set_xlabel("")
             bottom.set_xlabel(r"$\alpha = n/d^2$")
             for transition in found:
@@ -67,10 +66,10 @@ def explain(figure) -> None:
     from matplotlib.lines import Line2D
 
     lines = {"equilibrium": "-", "metastable": (0, (4, 1.6)), "unstable": (0, (1, 1.4))}
-    handles = [Line2D([], [], color="0.27", lw=1.3, ls=style, label=name) for name, style in lines.items()]
+    handles = [Line2D([], [], color="0.27", lw=1.3, ls=line, label=name) for name, line in lines.items()]
     handles.append(Line2D([], [], color="0.27", ls="none", marker=".", ms=4.5, label="fold"))
     handles.append(Line2D([], [], color="0.55", lw=0.6, label="Maxwell point"))
-    figure.legend(handles=handles, loc="outside lower center", ncols=5, frameon=False, fontsize=7.5)
+    figure.legend(handles=handles, loc="outside lower center", ncols=5, fontsize=style.TITLE, frameon=False)
 
 
 def main() -> None:

@@ -25,8 +25,11 @@ def main(folder: Path = Path("demo")) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    from widthwise.plotting import style
+
+    style.use()
     folder.mkdir(parents=True, exist_ok=True)
-    figure, axes = plt.subplots(1, 2, figsize=(8.6, 3.7), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, 2, figsize=(style.PAGE, 0.45 * style.PAGE), sharey=True)
     rows = []
     for ax, activation in zip(axes, TITLES, strict=True):
         for color, (channel, label) in zip(COLORS, CHANNELS.items(), strict=True):
@@ -48,18 +51,15 @@ def main(folder: Path = Path("demo")) -> None:
                 for a, s, e, u in zip(alphas, curve, errors, others, strict=True)
             ]
         ax.set_title(TITLES[activation])
-        ax.spines[["top", "right"]].set_visible(False)
         ax.set_xlabel(r"samples per squared dimension, $\alpha = n/d^2$")
         ax.set_xlim(0, ALPHAS[-1])
     axes[0].set_ylabel("share of wrong labels")
     axes[0].set_ylim(0, 0.3)
-    styles = {"optimum": "-", "universal branch": "--", "teacher known": ":", "transition": "o"}
-    handles = [
-        axes[1].plot([], [], style, color="0.4", ms=4, label=word)[0] for word, style in styles.items()
-    ]
-    axes[1].legend(handles=handles, frameon=False, loc="upper right")
-    axes[0].legend(frameon=False, loc="upper right", title=r"$y = \mathrm{sign}(\lambda + \mathrm{noise})$")
-    figure.savefig(folder / "classification.png", dpi=130)
+    marks = {"optimum": "-", "universal branch": "--", "teacher known": ":", "transition": "o"}
+    handles = [axes[1].plot([], [], mark, color="0.4", label=word)[0] for word, mark in marks.items()]
+    axes[1].legend(handles=handles, loc="upper right")
+    axes[0].legend(loc="upper right", title=r"$y = \mathrm{sign}(\lambda + \mathrm{noise})$")
+    figure.savefig(folder / "classification.png", dpi=160)
     with (folder / "classification.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(

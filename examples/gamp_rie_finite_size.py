@@ -115,11 +115,15 @@ def figure() -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    from widthwise.plotting import activation_color, style
+
+    style.use()
     rows = [r for r in _table() if r["denoiser"] == "known"]
-    fig, (left, right) = plt.subplots(1, 2, figsize=(8.6, 3.5), layout="constrained")
+    fig, (left, right) = plt.subplots(1, 2, figsize=(style.PAGE, 0.42 * style.PAGE))
     alphas = np.geomspace(0.15, 4, 60)
     markers = {"homogeneous": "o", "rademacher": "s", "gaussian": "^"}
-    for activation, colour in zip(ACTIVATIONS, ("tab:blue", "tab:orange"), strict=True):
+    for activation in ACTIVATIONS:
+        colour = activation_color(activation)
         problem, name = ww.Problem(activation, channel=NOISE, gamma=GAMMA), NAMES[activation]
         curve = ww.learning_curve(problem, alphas, branch="universal")
         left.plot(alphas, curve.excess_error, color=colour, label=f"{name}: universal branch")
@@ -146,9 +150,9 @@ def figure() -> None:
     for axis, ticks in ((left.xaxis, (0.25, 0.5, 1, 2, 4)), (left.yaxis, (0.01, 0.02, 0.04, 0.08))):
         axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.set_ticks([], minor=True)
-    left.set_title(r"Gaussian weights, homogeneous readouts", fontsize=9)
-    left.legend(fontsize=7, frameon=False)
-    for case, colour, aside in zip(SIZED, ("tab:blue", "tab:orange", "tab:cyan"), (-1, 0, 1), strict=True):
+    left.set_title(r"Gaussian weights, homogeneous readouts", fontsize=style.TITLE)
+    left.legend()
+    for case, colour, aside in zip(SIZED, ("#0072B2", "#AA3377", "#56B4E9"), (-1, 0, 1), strict=True):
         mine = [
             r for r in rows if (r["activation"], r["weights"], r["readouts"]) == case and r["alpha"] == "1.0"
         ]
@@ -172,9 +176,9 @@ def figure() -> None:
         right.plot(sizes, np.array(at_d) / limit[0], color=colour, lw=1)
     right.axhline(1, color="0.7", lw=0.8)
     right.set(xlabel="1/d", ylabel="excess error / universal branch", ylim=(0.995, 1.085))
-    right.set_title(r"$\alpha = 1$; lines: universal branch and the linear part", fontsize=9)
-    right.legend(fontsize=7, frameon=False)
-    fig.savefig(Path(__file__).parents[1] / "docs" / "images" / "gamp_rie.png", dpi=110)
+    right.set_title(r"$\alpha = 1$; lines: universal branch and the linear part", fontsize=style.TITLE)
+    right.legend()
+    fig.savefig(Path(__file__).parents[1] / "docs" / "images" / "gamp_rie.png", dpi=160)
 
 
 if __name__ == "__main__":

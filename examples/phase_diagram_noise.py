@@ -21,7 +21,7 @@ def main(n_noise: int = 40, n_alpha: int = 48, name: str = "phase_diagram_noise.
         show_progress=True,
     )
     use_no_screen()
-    figure = plot_phase_diagrams(data, ("excess_error", "mutual_information"), is_labelled=False)
+    figure = plot_phase_diagrams(data, ("excess_error", "mutual_information"))
     figure.savefig(name, dpi=160)
     print(f"figure written to {name}")
 

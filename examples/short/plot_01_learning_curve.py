@@ -21,4 +21,4 @@ curve.to_dataframe()[["alpha", "branch", "excess_error", "matrix_overlap_centred
 
 from widthwise.plotting import plot_learning_curve
 
-figure = plot_learning_curve(problem, [0.2, 5])
+figure = plot_learning_curve(problem, [0.2, 5])  # is_log=False for a linear axis

@@ -25,7 +25,8 @@ print(ww.transitions(problem, alpha_max=20))
 # Overlap of the units with the teacher's, for each size of the readout: those that weigh most in the output
 # are learnt first.
 
-from widthwise.plotting import plot_overlaps
+from widthwise.plotting import plot_overlaps, style
 
-ax = plot_overlaps(None, ww.learning_curve(problem, np.linspace(0.2, 20, 60)))
-_ = ax.legend(frameon=False)
+style.use()  # the fonts and widths of the package for figures of one's own
+ax = plot_overlaps(None, ww.learning_curve(problem, np.geomspace(0.2, 20, 200)))
+_ = ax.figure.legend(loc="outside upper center", ncols=2)

@@ -12,8 +12,10 @@ import widthwise as ww
 from widthwise.plotting import plot_phase_diagrams
 
 problem = ww.Problem("sigma3", weights="rademacher", gamma=0.5)
-data = ww.phase_diagram(problem, noise=np.linspace(0.3, 2.0, 6), alpha=np.linspace(0.3, 3.0, 10))
+data = ww.phase_diagram(problem, noise=np.linspace(0.3, 2.0, 8), alpha=np.linspace(0.3, 3.0, 28))
 data
 
 # %%
-figure = plot_phase_diagrams(data, ("excess_error", "gap"), is_labelled=False)
+# Colours are interpolated between the points of the grid, but never across a line.
+
+figure = plot_phase_diagrams(data, ("excess_error", "gap"))

@@ -15,18 +15,28 @@ print(ww.samples_needed(problem, excess_error=0.02, d=200))
 print(ww.samples_needed(problem, excess_error=0.005, d=200))
 
 # %%
-# Targets one by one: below some error the universal branch needs more and more, and then any amount of data
-# is too little.
+# Read from the learning curves, all targets at once: below some error the universal branch needs more and
+# more, and then any amount of data is too little.
 
 import matplotlib.pyplot as plt
 
-targets = np.geomspace(0.008, 0.05, 5)
-needs = [ww.samples_needed(problem, excess_error=target) for target in targets]
-figure, ax = plt.subplots(figsize=(4.4, 3.2), layout="constrained")
-ax.loglog(targets, [need.optimum.alpha for need in needs], label="optimum")
-reached = [need.universal.alpha if need.universal.is_reachable else np.nan for need in needs]
-ax.loglog(targets, reached, "--", label="polynomial time (universal)")
-ax.axvline(needs[0].universal.limit, color="0.6", lw=0.8, label="limit of the universal branch")
+from widthwise.plotting import style
+
+style.use()
+alphas = np.geomspace(0.3, 60, 120)
+figure, ax = plt.subplots()
+for branch, line, name in (
+    ("equilibrium", "-", "optimum"),
+    ("universal", "--", "polynomial time (universal)"),
+):
+    curve = ww.learning_curve(problem, alphas, branch)
+    ax.loglog(curve.excess_error, alphas, line, color="C0", label=name)
+limit = ww.samples_needed(problem, excess_error=0.005).universal.limit
+ax.axvline(limit, color="0.6", lw=0.8, label="least error of the universal branch")
+ticks = [0.002, 0.005, 0.01, 0.02, 0.05]
+ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+ax.set_xticks([], minor=True)
+ax.set_xlim(0.002, 0.07)
 ax.set_xlabel("target for the excess error")
 ax.set_ylabel(r"samples needed, $\alpha = n/d^2$")
-_ = ax.legend(frameon=False)
+_ = figure.legend(loc="outside upper center")

@@ -9,7 +9,7 @@ universal phase needs; here they meet one random matrix.
 import numpy as np
 
 import widthwise as ww
-from widthwise.plotting import plot_spectrum
+from widthwise.plotting import plot_spectrum, style
 
 gamma, snr, d = 0.4, 6.0, 1200
 denoiser = ww.denoising.MatrixDenoiser("four-point", gamma)
@@ -30,5 +30,7 @@ noise = rng.standard_normal((d, d))
 noise = (noise + noise.T) / np.sqrt(2 * d)
 eigenvalues = np.linalg.eigvalsh(np.sqrt(snr) * signal + noise)
 
+style.use()
 ax = plot_spectrum(None, denoiser, snr)
-_ = ax.hist(eigenvalues, bins=90, density=True, color="0.75", zorder=0)
+ax.hist(eigenvalues, bins=90, density=True, color="0.75", zorder=0, label=f"one matrix, d = {d}")
+_ = ax.figure.legend(loc="outside lower center", ncols=2)

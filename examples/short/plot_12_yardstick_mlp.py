@@ -9,15 +9,17 @@ differ in their readouts only: all equal, or Gaussian.
 import matplotlib.pyplot as plt
 
 import widthwise as ww
+from widthwise.plotting import style
 
-figure, axes = plt.subplots(1, 2, figsize=(7.6, 3.3), sharey=True, layout="constrained")
+style.use()
+figure, axes = plt.subplots(1, 2, figsize=(style.PAGE, 0.45 * style.PAGE), sharey=True)
 for ax, readouts in zip(axes, ("homogeneous", "gaussian"), strict=True):
     problem = ww.Problem("relu", readouts=readouts, channel=0.01, gamma=0.5)
     results = ww.yardstick("mlp", problem, d=20, alphas=[1, 4], seeds=2, n_test=5000, is_calibrated=False)
     print(results)
     results.plot(ax)
     ax.set_title(f"{readouts} readouts, d = 20")
-axes[1].set_ylabel("")
+_ = axes[1].set_ylabel("")
 
 # %%
 # Two instances are enough for a picture, not for a sentence. The same call with ``seeds=12`` (three minutes

@@ -21,5 +21,6 @@ results.to_dataframe()[["estimator", "alpha", "error", "standard_error", "optima
 # the data.
 
 ax = results.plot()
-ax.axhline(problem.activation.tail_kernel(1.0), color="0.7", lw=0.8)
-_ = ax.annotate("g(1)", (0.5, problem.activation.tail_kernel(1.0)), va="bottom", color="0.5", fontsize=7)
+beyond = float(problem.activation.tail_kernel(1.0))
+ax.axhline(beyond, color="0.7", lw=0.8)
+_ = ax.annotate("g(1)", (0.5, beyond), (0, 2), textcoords="offset points", color="0.4", fontsize=7)

@@ -10,14 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from ..plotting.phases import phase_places
+from ..plotting.phases import fine_map, phase_places
 from ..problem import Problem
 from ..theory.diagram_lines import BEYOND
+from ..theory.diagram_row import phase_names
 from ..theory.solver import all_solutions
 from ..theory.transitions import Transition, transitions
 from .compute import Workers
 from .figures import ALPHA_LABEL, finish
-from .phase_lines import join_lines
+from .phase_lines import Line, join_lines
 from .tasks import quietly, read_problem
 
 __all__ = ["AXES", "Column", "Diagram", "column_lines", "diagram_column", "diagram_figure"]
@@ -171,17 +172,19 @@ def diagram_figure(diagram: Diagram, current: tuple[float, float] | None = None)
     figure = go.Figure()
     columns = [diagram.columns[i] for i in sorted(diagram.columns)]
     if len(columns) > 1:
-        phase = np.array([column.phase for column in columns]).T
-        shown = np.array([column.error for column in columns]).T
+        phase = np.array([column.phase for column in columns])
+        shown = np.log10(np.maximum([column.error for column in columns], 1e-12))
+        strokes = join_lines(diagram._lines())
+        values = [column.value for column in columns]
+        edges = [[dict(stroke.points).get(value, np.nan) for value in values] for stroke in strokes]
+        x, y, z = fine_map(values, diagram.alphas, shown, edges, is_log=(True, True), shape=(160, 160))
         figure.add_trace(
             go.Heatmap(
-                x=[column.value for column in columns],
-                y=diagram.alphas,
-                z=np.log10(np.maximum(shown, 1e-12)),
+                x=x,
+                y=y,
+                z=np.round(z.T, 4),
                 zmin=_least(shown),
-                zmax=float(np.nanmax(np.log10(np.maximum(shown, 1e-12)))),
-                zsmooth="best",
-                customdata=np.stack([shown, phase], axis=-1),
+                zmax=float(np.nanmax(shown)),
                 colorscale="Cividis_r",
                 colorbar={
                     "title": {"text": "log₁₀ of the<br>excess error", "side": "top", "font": {"size": 13}},
@@ -189,12 +192,11 @@ def diagram_figure(diagram: Diagram, current: tuple[float, float] | None = None)
                     "outlinewidth": 0,
                     "nticks": 6,
                 },
-                hovertemplate="%{x:.3g}, α = %{y:.3g}<br>excess error %{customdata[0]:.4g}"
-                "<br>%{customdata[1]:.0f} kinds of units learnt<extra></extra>",
+                hovertemplate="%{x:.3g}, α = %{y:.3g}<br>excess error 10^%{z:.3f}<extra></extra>",
             )
         )
-        _add_lines(figure, diagram._lines())
-        _add_names(figure, diagram, columns)
+        _add_lines(figure, strokes)
+        _add_names(figure, diagram, columns, phase, edges)
     if current is not None:
         mark = {"symbol": "cross-thin", "size": 15, "line": {"width": 3, "color": "#D55E00"}}
         figure.add_trace(
@@ -210,19 +212,21 @@ def diagram_figure(diagram: Diagram, current: tuple[float, float] | None = None)
     return figure
 
 
-def _least(error: np.ndarray) -> float:
+def _least(logs: np.ndarray) -> float:
     """End of the colours: five decades below the largest error, or the smallest one."""
-    logs = np.log10(np.maximum(error, 1e-12))
     return float(max(np.nanmin(logs), np.nanmax(logs) - 5))
 
 
-def _add_names(figure: Any, diagram: Diagram, columns: list[Column]) -> None:
+def _add_names(
+    figure: Any, diagram: Diagram, columns: list[Column], grid: np.ndarray, lines: list[list[float]]
+) -> None:
     """The name of each phase, where there is most room for it."""
     problem, _ = read_problem({**diagram.fields, diagram.axis: columns[0].value})
     if problem is None:
         return
-    grid = np.array([column.phase for column in columns])
-    for name, x, y in phase_places(grid, [column.value for column in columns], diagram.alphas, problem):
+    for name, x, y in phase_places(
+        grid, [column.value for column in columns], diagram.alphas, phase_names(problem)
+    ):
         figure.add_annotation(
             x=np.log10(x),
             y=np.log10(y),
@@ -234,11 +238,11 @@ def _add_names(figure: Any, diagram: Diagram, columns: list[Column]) -> None:
         )
 
 
-def _add_lines(figure: Any, lines: list[tuple[float, list[Transition]]]) -> None:
+def _add_lines(figure: Any, strokes: list[Line]) -> None:
     """White strokes along the transitions: solid where the optimum jumps."""
     import plotly.graph_objects as go
 
-    for stroke in join_lines(lines):
+    for stroke in strokes:
         if len(stroke.points) < 2:
             continue  # a line needs two columns; the next ones may bring them
         x, y = zip(*stroke.points, strict=True)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..problem import Problem
 from ..theory import factorised_transition, transitions
-from . import style
+from . import marks
 from .compare import deviations
 from .item import Item, Tables
 from .lines import curves
@@ -47,8 +47,8 @@ def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
 
 
 def draw(tables: Tables) -> Figure:
-    with style.style():
-        figure, axes = style.figure(2, 3, width=style.PAGE, height=4.3)
+    with marks.applied():
+        figure, axes = marks.figure(2, 3, width=marks.PAGE, height=4.3)
         _draw_errors(axes[0, 0], tables, FOUR, "four-point readouts")
         _draw_errors(axes[0, 1], tables, TWO, "Rademacher readouts")
         _draw_free_entropies(axes[0, 2], tables)
@@ -72,12 +72,12 @@ def draw(tables: Tables) -> Figure:
 def _draw_errors(ax: Any, tables: Tables, series: str, title: str) -> None:
     for line, name in NAMES.items():
         rows = tables.theory.where(series=series, line=line)
-        style.curve(ax, rows, line, COLORS[line], label=name, **SOLID)
+        marks.curve(ax, rows, line, COLORS[line], label=name, **SOLID)
     ours = tables.comparison.where(series=series, source="ours", quantity="excess_error")
-    style.points(ax, ours, "0.2")
-    ax.plot([], [], color="0.2", ls="none", label="HMC from the teacher", **style.MARKERS["hmc", "teacher"])
-    ax.set(xlim=(0, ALPHA[1]), ylim=(0, 0.09), xlabel=style.LABELS["alpha"], title=title)
-    ax.set_ylabel(style.LABELS["excess_error"])
+    marks.points(ax, ours, "0.2")
+    ax.plot([], [], color="0.2", ls="none", label="HMC from the teacher", **marks.MARKERS["hmc", "teacher"])
+    ax.set(xlim=(0, ALPHA[1]), ylim=(0, 0.09), xlabel=marks.LABELS["alpha"], title=title)
+    ax.set_ylabel(marks.LABELS["excess_error"])
 
 
 def _draw_free_entropies(ax: Any, tables: Tables) -> None:
@@ -98,7 +98,7 @@ def _draw_free_entropies(ax: Any, tables: Tables) -> None:
         textcoords="offset points",
         fontsize=7,
     )
-    ax.set(xlim=(0, ALPHA[1]), ylim=(-10, 14), xlabel=style.LABELS["alpha"])
+    ax.set(xlim=(0, ALPHA[1]), ylim=(-10, 14), xlabel=marks.LABELS["alpha"])
     ax.set_ylabel(r"$10^3\,(f - f_\mathrm{uni})$")
     ax.set_title("four-point: free entropy")
 
@@ -132,14 +132,14 @@ def _draw_overlaps(ax: Any, tables: Tables, line: str, series: str = FOUR) -> No
             for row in measured.where(quantity="weight_overlap")
             if np.isclose(abs(row["readout"]), size, rtol=1e-6)
         )
-        style.points(ax, near, color)
-    style.points(ax, measured.where(quantity="matrix_overlap_centred"), "#E69F00")
+        marks.points(ax, near, color)
+    marks.points(ax, measured.where(quantity="matrix_overlap_centred"), "#E69F00")
     titles = {
         "equilibrium": "four-point: main theory",
         "factorised": "four-point: factorised",
         "both": "Rademacher: both theories",
     }
-    ax.set(xlim=(0, ALPHA[1]), ylim=(-0.03, 1.03), xlabel=style.LABELS["alpha"], title=titles[line])
+    ax.set(xlim=(0, ALPHA[1]), ylim=(-0.03, 1.03), xlabel=marks.LABELS["alpha"], title=titles[line])
     ax.set_ylabel("overlap")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..problem import Problem
-from . import style
+from . import marks
 from .compare import deviations
 from .item import Item, Tables
 from .lines import INFORMED, branch_rows, curve_rows, grid, stretches
@@ -51,24 +51,24 @@ def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
 
 
 def draw(tables: Tables) -> Figure:
-    with style.style():
-        figure, axes = style.figure(1, 3, width=style.PAGE, height=2.7, sharey=True)
+    with marks.applied():
+        figure, axes = marks.figure(1, 3, width=marks.PAGE, height=2.7, sharey=True)
         for ax, (series, name) in zip(axes[0], NAMES.items(), strict=True):
-            color = style.activation_color(series)
+            color = marks.activation_color(series)
             for (line,), rows in tables.theory.where(series=series).groups("line"):
                 if line == "equilibrium":
-                    style.curve(ax, rows, line, color)
+                    marks.curve(ax, rows, line, color)
                 else:
                     _draw_rivals(ax, rows, color)
             errors = {"series": series, "quantity": "excess_error"}
-            style.authors(ax, tables.published.where(**errors), color)
-            style.points(ax, tables.comparison.where(source="ours", **errors), color)
+            marks.authors(ax, tables.published.where(**errors), color)
+            marks.points(ax, tables.comparison.where(source="ours", **errors), color)
             ax.set_title(name)
-            ax.set_xlabel(style.LABELS["alpha"])
+            ax.set_xlabel(marks.LABELS["alpha"])
             ax.set_xlim(0, ALPHA[1] + 0.08)
         axes[0, 0].set_ylim(0, 1.13)
-        axes[0, 0].set_ylabel(style.LABELS["excess_error"])
-        style.legend(
+        axes[0, 0].set_ylabel(marks.LABELS["excess_error"])
+        marks.legend(
             figure,
             {},
             {
@@ -89,7 +89,7 @@ def _draw_rivals(ax: Any, branch: Table, color: Any) -> None:
     for (line, state), rows in stretches(branch).groups("branch", "stretch"):
         if state.startswith("equilibrium") or (line == "specialised" and state.startswith("unstable")):
             continue
-        style.curve(ax, rows, line, color)
+        marks.curve(ax, rows, line, color)
 
 
 def remarks(tables: Tables) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..problem import Problem
 from ..theory import error, learning_curve
-from . import style
+from . import marks
 from .item import Item, Tables
 from .lines import grid, parameters
 from .scales import Settings
@@ -58,15 +58,15 @@ def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
 
 
 def draw(tables: Tables) -> Figure:
-    with style.style():
-        figure, axes = style.figure(1, 3, width=style.PAGE, height=2.7)
+    with marks.applied():
+        figure, axes = marks.figure(1, 3, width=marks.PAGE, height=2.7)
         for ax, (activation, title) in zip(axes[0, :2], ACTIVATIONS.items(), strict=True):
-            tones = style.shades(style.activation_color(activation), 3)[::-1]
+            tones = marks.shades(marks.activation_color(activation), 3)[::-1]
             for (channel, name), color in zip(CHANNELS.items(), tones, strict=True):
                 rows = tables.theory.where(series=f"{activation}/{channel}")
                 for line in ("equilibrium", "universal"):
                     label = name if line == "equilibrium" else None
-                    style.curve(ax, rows.where(line=line), line, color, "zero_one_error", label=label)
+                    marks.curve(ax, rows.where(line=line), line, color, "zero_one_error", label=label)
             ax.set_title(f"{title}, wrong labels")
             ax.set_ylim(0, None)
             ax.legend(frameon=False, loc="lower left")
@@ -74,15 +74,15 @@ def draw(tables: Tables) -> Figure:
         ax = axes[0, 2]
         for line in ("equilibrium", "universal"):
             rows = tables.theory.where(series=RUN, line=line)
-            style.curve(ax, rows, line, style.activation_color("relu"))
-        style.points(ax, tables.comparison.where(series=RUN, source="ours"), "0.2")
-        ax.plot([], [], color="0.2", ls="none", label="GAMP-RIE", **style.MARKERS["gamp_rie", "prior"])
+            marks.curve(ax, rows, line, marks.activation_color("relu"))
+        marks.points(ax, tables.comparison.where(series=RUN, source="ours"), "0.2")
+        ax.plot([], [], color="0.2", ls="none", label="GAMP-RIE", **marks.MARKERS["gamp_rie", "prior"])
         ax.legend(frameon=False, loc="upper right")
         ax.set_title("ReLU, noise 0.1: error on λ")
         ax.set_ylabel("posterior variance of λ")
         ax.set_ylim(0, None)
         for ax in axes[0]:
-            ax.set_xlabel(style.LABELS["alpha"])
+            ax.set_xlabel(marks.LABELS["alpha"])
             ax.set_xlim(0, ALPHA[1])
             ax.set_xticks(np.arange(0, 11, 2))
     return figure

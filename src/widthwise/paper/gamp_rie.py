@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..problem import Problem
-from . import style
+from . import marks
 from .compare import deviations
 from .item import Item, Tables
 from .lines import curves
@@ -45,26 +45,26 @@ def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
 
 
 def draw(tables: Tables) -> Figure:
-    with style.style():
-        figure, axes = style.figure(1, 2, width=style.PAGE, height=2.7)
+    with marks.applied():
+        figure, axes = marks.figure(1, 2, width=marks.PAGE, height=2.7)
         for ax, learner, high in zip(axes[0], ("gamp_rie", "metropolis"), (ALPHA[1], INSET), strict=True):
             for series in NAMES:
-                color = style.activation_color(series)
+                color = marks.activation_color(series)
                 for line in ("equilibrium", "universal"):
-                    style.curve(ax, tables.theory.where(series=series, line=line), line, color)
+                    marks.curve(ax, tables.theory.where(series=series, line=line), line, color)
                 quantity = "excess_error" if learner == "gamp_rie" else "replica_excess_error"
                 shown = {"series": series, "learner": learner}
-                style.authors(ax, tables.published.where(**shown), color)
-                style.points(ax, tables.comparison.where(source="ours", quantity=quantity, **shown), color)
-            ax.set_xlabel(style.LABELS["alpha"])
-            ax.set_ylabel(style.LABELS["excess_error"])
+                marks.authors(ax, tables.published.where(**shown), color)
+                marks.points(ax, tables.comparison.where(source="ours", quantity=quantity, **shown), color)
+            ax.set_xlabel(marks.LABELS["alpha"])
+            ax.set_ylabel(marks.LABELS["excess_error"])
             ax.set_xlim(0, 1.02 * high)
             ax.set_ylim(0, 0.105)
         axes[0, 0].set_title("polynomial time")
         axes[0, 1].set_title("chains out of equilibrium, two replicas")
-        style.legend(
+        marks.legend(
             figure,
-            {name: style.activation_color(key) for key, name in NAMES.items()},
+            {name: marks.activation_color(key) for key, name in NAMES.items()},
             {"equilibrium": "optimal", "universal": "universal branch"},
             (("gamp_rie", "prior"), ("metropolis", "random")),
             has_authors=True,

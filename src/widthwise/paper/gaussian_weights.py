@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..problem import Problem
-from . import style
+from . import marks
 from .compare import deviations
 from .item import Item, Tables
 from .lines import curves
@@ -50,26 +50,26 @@ def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
 
 
 def draw(tables: Tables) -> Figure:
-    with style.style():
-        figure, axes = style.figure(1, 3, width=style.PAGE, height=2.75, sharey=True)
+    with marks.applied():
+        figure, axes = marks.figure(1, 3, width=marks.PAGE, height=2.75, sharey=True)
         for ax, (law, name) in zip(axes[0], READOUTS.items(), strict=True):
             for activation in ACTIVATIONS:
                 series = f"{activation}/{law}"
-                color = style.activation_color(activation)
+                color = marks.activation_color(activation)
                 for line in ("equilibrium", "universal"):
-                    style.curve(ax, tables.theory.where(series=series, line=line), line, color)
+                    marks.curve(ax, tables.theory.where(series=series, line=line), line, color)
                 ours = tables.comparison.where(series=series, source="ours", quantity="excess_error")
-                style.points(ax, ours, color)
-                style.authors(ax, tables.published.where(series=series), color)
+                marks.points(ax, ours, color)
+                marks.authors(ax, tables.published.where(series=series), color)
             ax.set_title(f"{name} readouts")
-            ax.set_xlabel(style.LABELS["alpha"])
+            ax.set_xlabel(marks.LABELS["alpha"])
             ax.set_xlim(0, ALPHA[1] + 0.1)
             ax.set_xticks([0, 2, 4, 6, 8])
-        axes[0, 0].set_ylabel(style.LABELS["excess_error"])
+        axes[0, 0].set_ylabel(marks.LABELS["excess_error"])
         axes[0, 0].set_ylim(0, 0.115)
-        style.legend(
+        marks.legend(
             figure,
-            {name: style.activation_color(key) for key, name in ACTIVATIONS.items()},
+            {name: marks.activation_color(key) for key, name in ACTIVATIONS.items()},
             {"equilibrium": "optimal", "universal": "universal branch"},
             LEARNERS,
             has_authors=True,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..networks.comparison import mean_of
 from ..problem import Problem
 from ..theory import solve
-from . import style
+from . import marks
 from .hardness_runs import (
     chosen_tasks,
     crossings_of,
@@ -96,8 +96,8 @@ def compared(tables: Tables) -> Table:
 
 
 def draw(tables: Tables) -> Figure:
-    with style.style():
-        figure, axes = style.figure(4, 3, width=style.PAGE, height=8.2)
+    with marks.applied():
+        figure, axes = marks.figure(4, 3, width=marks.PAGE, height=8.2)
         crossings = crossings_of(tables.measured, dict.fromkeys(NAMES, THRESHOLDS))
         draw_times(axes[:3, :2], crossings, tables.comparison, SHOWN)
         for ax, (law, name) in zip(axes[:3, 2], SHOWN.items(), strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..problem import Problem
 from ..theory import solve
-from . import style
+from . import marks
 from .compare import compare, deviations
 from .hardness_runs import (
     COLORS,
@@ -106,8 +106,8 @@ def compared(tables: Tables) -> Table:
 
 
 def draw(tables: Tables) -> Figure:
-    with style.style():
-        figure, axes = style.figure(3, 3, width=style.PAGE, height=6.4)
+    with marks.applied():
+        figure, axes = marks.figure(3, 3, width=marks.PAGE, height=6.4)
         crossings = crossings_of(tables.measured, THRESHOLDS)
         draw_times(axes[:, :2], crossings, tables.comparison, NAMES)
         for row, law in zip(axes, NAMES, strict=True):
@@ -126,7 +126,7 @@ def _draw_published(ax: Any, law: str) -> None:
     points = [p for p in read_published() if p.readouts == law]
     for level, color in zip(sorted({p.threshold for p in points}), COLORS, strict=True):
         mine = [p for p in points if p.threshold == level]
-        pale = style.shades(color, 3)[1]
+        pale = marks.shades(color, 3)[1]
         error = [p.std_crossed / p.n_crossed**0.5 for p in mine]
         x, y = [p.d for p in mine], [p.mean_crossed for p in mine]
         ax.errorbar(x, y, error, color=pale, marker=".", ms=4, lw=0.6, elinewidth=0.6, zorder=1)
@@ -143,7 +143,7 @@ def _draw_runs(ax: Any, tables: Tables, law: str) -> None:
     ax.axhline(lines["specialised"], color="#D55E00", lw=0.9, ls=(0, (4, 1.6)))
     ax.set_ylim(lines["universal"] - 0.08, lines["specialised"] + 0.02)
     ax.set(xlabel="HMC iteration", title=f"{NAMES[law]}: runs")
-    ax.set_ylabel(style.LABELS["matrix_overlap_centred"])
+    ax.set_ylabel(marks.LABELS["matrix_overlap_centred"])
     ax.legend(frameon=False, loc="lower right", handlelength=1.2)
 
 

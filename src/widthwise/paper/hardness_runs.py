@@ -10,7 +10,7 @@ import numpy as np
 
 from ..networks.comparison import mean_of
 from ..problem import Problem
-from . import style
+from . import marks
 from .scales import Settings
 from .table import Table
 
@@ -174,4 +174,4 @@ def draw_trajectories(ax: Any, traces: Table, quantity: str) -> None:
         mean, spread = values.mean(axis=0), values.std(axis=0)
         ax.plot(steps, mean, color=color, lw=1.2, label=f"$d = {int(d)}$")
         ax.fill_between(steps, mean - spread, mean + spread, color=color, alpha=0.2, linewidth=0)
-    style.tidy(ax)
+    marks.tidy(ax)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..problem import Problem
-from . import style
+from . import marks
 from .item import Item, Printed, Tables
 from .printed import printed_row
 from .scales import Settings
@@ -54,13 +54,13 @@ def as_table(tables: Tables) -> Printed:
 
 def draw(tables: Tables) -> Figure:
     """The coefficients as bars, for the eye: what is learnt first, second, and only by specialising."""
-    with style.style():
-        figure, axes = style.figure(1, 1, width=style.COLUMN, height=2.0)
+    with marks.applied():
+        figure, axes = marks.figure(1, 1, width=marks.COLUMN, height=2.0)
         ax = axes[0, 0]
         for i, (name, title) in enumerate(NAMES.items()):
             values = tables.theory.where(series=name).column("ours")[:5]
             x = [order + 0.26 * (i - 1) for order in range(5)]
-            ax.bar(x, values, 0.24, color=style.activation_color(name), label=title)
+            ax.bar(x, values, 0.24, color=marks.activation_color(name), label=title)
         ax.axhline(0, color="0.3", lw=0.6)
         ax.set_xticks(range(5), [rf"$\mu_{order}$" for order in range(5)])
         ax.set_ylabel("Hermite coefficient")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..problem import Problem
-from . import style
+from . import marks
 from .item import Item, Tables
 from .lines import curves
 from .scales import Settings
@@ -47,22 +47,22 @@ def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
 
 
 def draw(tables: Tables) -> Figure:
-    with style.style():
-        figure, axes = style.figure(1, 3, width=style.PAGE, height=2.8, sharey=True)
-        color = style.activation_color("sigma3")
+    with marks.applied():
+        figure, axes = marks.figure(1, 3, width=marks.PAGE, height=2.8, sharey=True)
+        color = marks.activation_color("sigma3")
         for ax, (series, name) in zip(axes[0], CASES.items(), strict=True):
             for line in ("equilibrium", "universal"):
-                style.curve(ax, tables.theory.where(series=series, line=line), line, color)
-            style.authors(ax, tables.published.where(series=series))
+                marks.curve(ax, tables.theory.where(series=series, line=line), line, color)
+            marks.authors(ax, tables.published.where(series=series))
             ours = tables.comparison.where(series=series, source="ours", quantity="excess_error")
-            style.points(ax, ours, "#004D38")
+            marks.points(ax, ours, "#004D38")
             ax.set_title(name)
-            ax.set_xlabel(style.LABELS["alpha"])
+            ax.set_xlabel(marks.LABELS["alpha"])
             ax.set_xlim(0, ALPHA[1] + 0.15)
             ax.set_xticks([0, 2, 4, 6, 8])
-        axes[0, 0].set_ylabel(style.LABELS["excess_error"])
+        axes[0, 0].set_ylabel(marks.LABELS["excess_error"])
         axes[0, 0].set_ylim(0, 0.95)
-        style.legend(
+        marks.legend(
             figure,
             {},
             {"equilibrium": "optimal", "universal": "universal branch"},

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..problem import Problem
 from ..theory import onset, solve
-from . import style
+from . import marks
 from .hermite import theory as hermite_rows
 from .item import Item, Printed, Tables
 from .printed import printed_row, unit_of
@@ -108,8 +108,8 @@ def as_table(tables: Tables) -> Printed:
 
 def draw(tables: Tables) -> Figure:
     """How far each number is from the printed one, in units of its last digit."""
-    with style.style():
-        figure, axes = style.figure(1, 1, width=style.PAGE, height=2.3)
+    with marks.applied():
+        figure, axes = marks.figure(1, 1, width=marks.PAGE, height=2.3)
         ax = axes[0, 0]
         colors = {"agrees": "#0072B2", "last digit": "#E69F00", "differs": "#D55E00"}
         offsets = [

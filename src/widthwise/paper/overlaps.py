@@ -11,7 +11,7 @@ from ..networks.comparison import Mean, mean_of
 from ..problem import Problem
 from ..theory import solve
 from ..theory.overlap_profile import overlap_profile
-from . import style
+from . import marks
 from .compare import judged
 from .item import Item, Tables
 from .lines import parameters
@@ -127,8 +127,8 @@ def _row(source: str, series: str, d: int, alpha: float, order: int, mean: Mean)
 
 
 def draw(tables: Tables) -> Figure:
-    with style.style():
-        figure, axes = style.figure(1, 2, width=style.PAGE, height=2.9, sharey=True)
+    with marks.applied():
+        figure, axes = marks.figure(1, 2, width=marks.PAGE, height=2.9, sharey=True)
         names = {"relu/homogeneous": "homogeneous", "relu/gaussian": "Gaussian"}
         for ax, (series, alpha) in zip(axes[0], CASES.items(), strict=True):
             _draw_case(ax, tables, series)
@@ -161,9 +161,9 @@ def _draw_case(ax: Any, tables: Tables, series: str) -> None:
     error = theory.where(quantity="excess_error").column("predicted")[0]
     inset.axhline(error, color="black", lw=1.0, ls=(0, (4, 2)))
     inset.set_ylim(0, 1.5 * error)
-    inset.set_title(style.LABELS["excess_error"], fontsize=7, pad=2)
+    inset.set_title(marks.LABELS["excess_error"], fontsize=7, pad=2)
     inset.tick_params(labelsize=6, length=2)
-    style.tidy(inset)
+    marks.tidy(inset)
 
 
 def remarks(tables: Tables) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from ..problem import Problem
 from ..theory import onset
 from ..theory import phase_diagram as compute
-from . import style
+from . import marks
 from .item import Item, Tables
 from .scales import Settings
 from .table import Table
@@ -66,8 +66,8 @@ def compared(tables: Tables) -> Table:
 
 
 def draw(tables: Tables) -> Figure:
-    with style.style():
-        figure, axes = style.figure(1, 2, width=style.PAGE, height=2.9, sharey=True)
+    with marks.applied():
+        figure, axes = marks.figure(1, 2, width=marks.PAGE, height=2.9, sharey=True)
         cells = tables.theory.where(line="map")
         gamma, alpha = (np.unique(cells.column(name)) for name in ("gamma", "alpha"))
         labels = {
@@ -83,7 +83,7 @@ def draw(tables: Tables) -> Figure:
             ax.set_ylim(*ALPHA)
             ax.set_xlim(*GAMMA)
             ax.set_xlabel(r"hidden units per input $\gamma = k/d$")
-        axes[0, 0].set_ylabel(style.LABELS["alpha"])
+        axes[0, 0].set_ylabel(marks.LABELS["alpha"])
     return figure
 
 

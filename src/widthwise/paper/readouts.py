@@ -10,7 +10,7 @@ import numpy as np
 from ..problem import Problem
 from ..theory import learning_curve
 from ..theory.overlap_profile import overlap_profile
-from . import style
+from . import marks
 from .item import Item, Tables
 from .lines import INFORMED, branch_rows, curve_rows, grid, parameters, stretches
 from .scales import Settings
@@ -61,13 +61,13 @@ def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
 
 
 def draw(tables: Tables) -> Figure:
-    with style.style():
-        figure, axes = style.figure(2, 1, width=style.COLUMN, height=4.5)
+    with marks.applied():
+        figure, axes = marks.figure(2, 1, width=marks.COLUMN, height=4.5)
         _draw_profile(axes[0, 0], tables)
         _draw_steps(axes[1, 0], tables)
         for ax in axes.flat:
             ax.set_ylim(-0.06, 1.03)
-            ax.set_ylabel(style.LABELS["weight_overlap"])
+            ax.set_ylabel(marks.LABELS["weight_overlap"])
     return figure
 
 
@@ -81,8 +81,8 @@ def _draw_profile(ax: Any, tables: Tables) -> None:
         ax.plot(np.append(-x[::-1], x), np.append(y[::-1], y), color=color, lw=1.5, label=label)
         points = measured.where(alpha=alpha)
         error = np.nan_to_num(points.column("standard_error"))
-        marks = {"color": color, "ls": "none", "marker": "o", "ms": 3.6, "mfc": "white", "zorder": 4}
-        ax.errorbar(points.column("readout"), points.column("measured"), error, elinewidth=0.8, **marks)
+        shape = {"color": color, "ls": "none", "marker": "o", "ms": 3.6, "mfc": "white", "zorder": 4}
+        ax.errorbar(points.column("readout"), points.column("measured"), error, elinewidth=0.8, **shape)
     ax.set_xlabel(r"readout $v$")
     ax.set_xlim(-REACH, REACH)
     ax.set_title(r"ReLU, Gaussian readouts: $\mathcal{Q}_W(v)$", pad=17)
@@ -94,7 +94,7 @@ def _draw_steps(ax: Any, tables: Tables) -> None:
     theory = tables.theory.where(series=STEPS, line="equilibrium")
     branches = Table(row for row in tables.theory.where(series=STEPS) if "state" in row)
     measured = tables.comparison.where(series=STEPS, quantity="weight_overlap")
-    base = style.activation_color("tanh(2*x)")
+    base = marks.activation_color("tanh(2*x)")
     names = (r"$|v| = 3/\sqrt{5}$", r"$|v| = 1/\sqrt{5}$")
     overlaps = np.array([row["weight_overlap"] for row in theory])
     for index, color, name in zip((3, 2), (base, "#7A3B00"), names, strict=True):
@@ -103,15 +103,15 @@ def _draw_steps(ax: Any, tables: Tables) -> None:
             for (state,), part in stretches(branch).groups("stretch"):
                 if state.startswith("metastable") and part[0]["branch"] == "specialised":
                     rival = [row["weight_overlap"][index] for row in part]
-                    ax.plot(part.column("alpha"), rival, color=color, **style.LINE_STYLES["specialised"])
+                    ax.plot(part.column("alpha"), rival, color=color, **marks.LINE_STYLES["specialised"])
         value = PROBLEMS[STEPS].readouts.values[index]  # type: ignore[attr-defined]
         near = Table(row for row in measured if abs(abs(row["readout"]) - value) < 1e-6)
         for sign, face in ((1, color), (-1, "white")):
             points = Table(row for row in near if row["readout"] * sign > 0)
             error = np.nan_to_num(points.column("standard_error"))
-            marks = {"color": color, "ls": "none", "marker": "o", "ms": 3.6, "mfc": face, "zorder": 4}
-            ax.errorbar(points.column("alpha"), points.column("measured"), error, elinewidth=0.8, **marks)
-    ax.set_xlabel(style.LABELS["alpha"])
+            shape = {"color": color, "ls": "none", "marker": "o", "ms": 3.6, "mfc": face, "zorder": 4}
+            ax.errorbar(points.column("alpha"), points.column("measured"), error, elinewidth=0.8, **shape)
+    ax.set_xlabel(marks.LABELS["alpha"])
     ax.set_xlim(0, ALPHA[1])
     ax.set_title("tanh(2x), four-point readouts")
     ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.12), handlelength=1.4)

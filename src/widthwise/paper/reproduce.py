@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._version import __version__
-from . import published, style
+from . import marks, published
 from .compare import compare
 from .item import Item, Tables
 from .scales import Settings, settings_of
@@ -159,4 +159,4 @@ def _write(outcome: Outcome) -> None:
 
 def draw(outcome: Outcome) -> list[Path]:
     """The figure of an item, from its tables."""
-    return style.save(outcome.item.draw(outcome.tables), outcome.folder / outcome.item.name)
+    return marks.save(outcome.item.draw(outcome.tables), outcome.folder / outcome.item.name)

@@ -6,6 +6,7 @@ Matplotlib are left alone, and it is imported only when something is drawn. Figu
 extras for simulation; they are in ``plotting.experiments`` and ``plotting.runs``.
 """
 
+from . import style
 from .curves import plot_bifurcation, plot_error, plot_learning_curve, plot_overlaps
 from .diagrams import DIAGRAM_QUANTITIES, plot_overlap_profile, plot_phase_diagram, plot_phase_diagrams
 from .results import plot_landscape, plot_linear_regime, plot_solution, plot_state_evolution
@@ -42,4 +43,5 @@ __all__ = [
     "shown_readouts",
     "states_of",
     "stretches_of",
+    "style",
 ]

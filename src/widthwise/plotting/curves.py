@@ -13,19 +13,21 @@ from ..theory.branches import Branch, trace_branches
 from ..theory.errors import with_error
 from ..theory.solution import LearningCurve
 from ..theory.transitions import Transition, transitions
+from .resolution import smooth_branches
 from .style import (
     ARRAYS,
     CHANGE,
     COLUMN,
     EQUILIBRIUM,
     FOLD,
-    FONT,
     LABELS,
     LINES,
     NEUTRAL,
     QUANTITIES,
+    TITLE,
     UNSTABLE,
     activation_color,
+    applied,
     label_changes,
     label_of,
     legend_of_states,
@@ -109,7 +111,7 @@ def plot_learning_curve(
     *,
     found: Sequence[Transition] | None = None,
     branches: Sequence[Branch] | None = None,
-    is_log: bool = False,
+    is_log: bool | None = None,
     title: str | None = None,
     error: str | None = None,
 ) -> Figure:
@@ -117,16 +119,18 @@ def plot_learning_curve(
 
     The figure reaches from the smallest to the largest of the ``alphas``; branches are resolved as
     finely as they turn, whatever lies between. A thin vertical line marks each transition. ``found``
-    and ``branches`` may be what ``transitions`` and ``trace_branches`` gave for the same problem.
+    and ``branches`` may be what ``transitions`` and ``trace_branches`` gave for the same problem. The error
+    has a logarithmic axis (``is_log``) unless another ``error`` is asked for.
     """
     import matplotlib.pyplot as plt
-    from matplotlib import rc_context
 
+    is_log = error is None if is_log is None else is_log
     low, high = float(np.min(alphas)), float(np.max(alphas))
     changes = _changes(transitions(problem, high) if found is None else found, low, high)
     if branches is None:
-        branches = trace_branches(problem, (low, high), at=changes)
-    with rc_context(FONT):
+        axes = {"is_log_x": False, "is_log_y": is_log}
+        branches = smooth_branches(problem, (low, high), lambda c: c.excess_error, at=changes, **axes)
+    with applied():
         figure, (top, bottom) = plt.subplots(
             2, 1, sharex=True, figsize=(COLUMN, 1.25 * COLUMN), layout="constrained", height_ratios=[1.2, 1]
         )
@@ -136,7 +140,7 @@ def plot_learning_curve(
             # beside the equilibrium, lines on the axis would tell nothing
             plot_overlaps(bottom, part, is_labelled=i == 0, is_zero_drawn=state == EQUILIBRIUM)
         top.set_xlabel("")
-        top.set_title(title_of(problem) if title is None else title, fontsize=7.5, pad=12 if changes else 6)
+        top.set_title(title_of(problem) if title is None else title, fontsize=TITLE, pad=12 if changes else 6)
         top.set_xlim(low, high)
         if not is_log and error is None:
             top.set_ylim(bottom=0)
@@ -176,7 +180,6 @@ def plot_bifurcation(
     found : list of Transition, optional
         What ``transitions`` gave for the same problem, so that it is not computed again.
     """
-    from matplotlib import rc_context
 
     if quantity not in QUANTITIES:
         raise ValueError(f"unknown quantity {quantity!r}; choose from {', '.join(QUANTITIES)}")
@@ -195,7 +198,7 @@ def plot_bifurcation(
         low, high = (np.min(ends), np.max(ends)) if alpha is None else (float(x) for x in alpha)
         found = transitions(branches[0].problem, high) if found is None else found
     first_order = _changes([t for t in found or [] if t.kind == "first-order"], low, high)
-    with rc_context(FONT):
+    with applied():
         is_new = ax is None
         ax = new_axes(ax)
         for branch in branches:
@@ -214,7 +217,7 @@ def plot_bifurcation(
         ax.set_ylabel(label_of(quantity))
         tidy(ax)
         if is_new:
-            ax.set_title(title_of(branches[0].problem), fontsize=7.5)
+            ax.set_title(title_of(branches[0].problem), fontsize=TITLE)
             states = {int(s) for branch in branches for s in states_of(branch) if s >= 0}
             has_folds = any(branch.folds for branch in branches)
             legend_of_states(ax, states, bool(first_order), "Maxwell point", has_folds)

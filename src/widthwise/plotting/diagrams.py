@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 from ..theory.overlap_profile import overlap_profile
-from .style import COLUMN, FONT
+from .phases import fine_map, phase_places
+from .style import COLUMN, applied
 
 __all__ = ["DIAGRAM_QUANTITIES", "plot_overlap_profile", "plot_phase_diagram", "plot_phase_diagrams"]
 
@@ -54,12 +55,12 @@ def plot_phase_diagram(
     is the scale of the colours (by default logarithmic for errors that span a decade). Axes whose values
     are evenly spaced in the logarithm are drawn logarithmic.
     """
-    from matplotlib import pyplot, rc_context
+    from matplotlib import pyplot
 
     if quantity not in DIAGRAM_QUANTITIES and not (quantity.endswith("_error") and quantity in data):
         raise ValueError(f"unknown quantity {quantity!r}; choose from {', '.join(DIAGRAM_QUANTITIES)}")
     first, second = data[quantity].dims
-    with rc_context(FONT):
+    with applied():
         if ax is None:
             ax = pyplot.subplots(figsize=(1.25 * COLUMN, COLUMN), layout="constrained")[1]
         scales = _map(ax, data, quantity, first, second, is_log)
@@ -67,21 +68,24 @@ def plot_phase_diagram(
             axis.set_label_text(_AXES.get(name, name.replace("_", " ")))
             if scale == "log":
                 (ax.set_xscale if axis is ax.xaxis else ax.set_yscale)("log")
+        ax.spines[:].set_visible(True)
         ax.set_xlim(data[first].values[[0, -1]])
         ax.set_ylim(data[second].values[[0, -1]])
         if "transition_alpha" in data:
             _lines(ax, data, first, is_labelled)
         elif "line_first" in data:
             _points(ax, data)
+        if is_labelled and "n_specialised" in data:
+            _name_phases(ax, data, first, second)
         ax.tick_params(width=0.6, length=3)
     return ax
 
 
 def plot_phase_diagrams(data: Any, quantities: Sequence[str], **options: Any) -> Figure:
     """Several quantities of one diagram side by side; options as for :func:`plot_phase_diagram`."""
-    from matplotlib import pyplot, rc_context
+    from matplotlib import pyplot
 
-    with rc_context(FONT):
+    with applied():
         n = len(quantities)
         figure, axes = pyplot.subplots(
             1, n, figsize=(1.1 * n * COLUMN, 0.92 * COLUMN), layout="constrained", squeeze=False
@@ -95,9 +99,9 @@ def plot_overlap_profile(
     ax: Axes | None, curve: Any, readouts: ArrayLike | None = None, *, cmap: str = "viridis_r"
 ) -> Axes:
     """𝒬_W(v) against |v|, one line for each α of a learning curve."""
-    from matplotlib import colormaps, pyplot, rc_context
+    from matplotlib import colormaps, pyplot
 
-    with rc_context(FONT):
+    with applied():
         if ax is None:
             ax = pyplot.subplots(figsize=(COLUMN, 0.8 * COLUMN), layout="constrained")[1]
         colors = colormaps[cmap](np.linspace(0.12, 1, len(curve)))
@@ -142,10 +146,20 @@ def _map(ax: Axes, data: Any, quantity: str, first: str, second: str, is_log: bo
             norm = Normalize(min(0.0, good.min()), good.max())
     x, y = data[first].values, data[second].values
     scales = (_scale(x), _scale(y))
+    if "transition_alpha" in data and not quantity.startswith("n_"):
+        is_log_z = isinstance(norm, LogNorm)
+        fine = fine_map(
+            x,
+            y,
+            np.log(np.maximum(z, 1e-300)) if is_log_z else z,
+            data["transition_alpha"].transpose("line", first).values,
+            is_log=(scales[0] == "log", scales[1] == "log"),
+        )
+        x, y, z = fine[0], fine[1], np.exp(fine[2]) if is_log_z else fine[2]
     image = ax.pcolormesh(
         _edges(x, scales[0]), _edges(y, scales[1]), z.T, norm=norm, cmap=cmap, rasterized=True
     )
-    if f"refined_{quantity}" in data:
+    if f"refined_{quantity}" in data and quantity.startswith("n_"):
         _refined_cells(ax, data, quantity, scales, norm=norm, cmap=cmap)
     is_cut = norm.vmin is not None and good.min() < norm.vmin
     bar = ax.figure.colorbar(
@@ -176,6 +190,7 @@ def _refined_cells(ax: Axes, data: Any, quantity: str, scales: tuple[str, str], 
 def _lines(ax: Axes, data: Any, first: str, is_labelled: bool) -> None:
     x = data[first].values
     has_kind: set[str] = set()
+    has_sizes = data.sizes.get("size", 1) > 1
     for line in data["line"].values:
         part = data.sel(line=line)
         alpha, kind = part["transition_alpha"].values, part["transition_kind"].values
@@ -193,9 +208,25 @@ def _lines(ax: Axes, data: Any, first: str, is_labelled: bool) -> None:
             if np.isfinite(values).any():
                 has_kind.add("spinodal")
                 ax.plot(x, np.where(np.isfinite(values), values, np.nan), **_SPINODAL)
-        if is_labelled:
+        if is_labelled and has_sizes:
             _name_line(ax, x, alpha, part["transition_readout"].values)
     _legend(ax, has_kind)
+
+
+def _name_phases(ax: Axes, data: Any, first: str, second: str) -> None:
+    """What is learnt in each phase, where there is most room."""
+    names = str(data.attrs.get("phases", "")).split("; ")
+    grid = data["n_specialised"].transpose(first, second).values
+    lines = data["transition_alpha"].transpose("line", first).values if "transition_alpha" in data else ()
+    for name, x, y in phase_places(grid, data[first].values, data[second].values, names, lines):
+        ax.annotate(
+            name,
+            (x, y),
+            ha="center",
+            va="center",
+            fontsize=7,
+            bbox={"boxstyle": "round,pad=0.25", "facecolor": "white", "alpha": 0.75, "linewidth": 0},
+        )
 
 
 def _legend(ax: Axes, kinds: set[str]) -> None:
@@ -209,7 +240,9 @@ def _legend(ax: Axes, kinds: set[str]) -> None:
     if "spinodal" in kinds:
         handles.append(Line2D([], [], label="spinodals", **_SPINODAL))
     if handles:
-        ax.legend(handles=handles, loc="best", framealpha=0.85, edgecolor="none", handlelength=2.2)
+        # Below the map, of which it would hide a part, and names are on it already.
+        below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.13), "ncols": len(handles)}
+        ax.legend(handles=handles, frameon=False, handlelength=2.2, columnspacing=1.4, **below)
 
 
 def _stroke(ax: Axes, x: np.ndarray, y: np.ndarray, **style: Any) -> None:

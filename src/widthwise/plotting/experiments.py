@@ -12,7 +12,7 @@ from ..problem import Problem
 from ..studies.hardness import Crossing, HardnessRow
 from ..studies.survival import law_value
 from ..sweeps.comparison import Comparison
-from .style import COLUMN, FONT, PALETTE, new_axes
+from .style import COLUMN, PALETTE, applied, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +31,7 @@ def plot_comparison(problems: Sequence[Problem], rows: Sequence[Comparison]) -> 
     import matplotlib.pyplot as plt
 
     quantities = list(dict.fromkeys(row.quantity for row in rows))
-    with plt.rc_context(FONT):
+    with applied():
         size = (COLUMN, 2.1 * len(quantities) + 0.4)
         figure, axes = plt.subplots(len(quantities), 1, figsize=size, sharex=True, squeeze=False)
         for ax, quantity in zip(axes[:, 0], quantities, strict=True):
@@ -73,7 +73,7 @@ def plot_hardness(crossings: Sequence[Crossing], rows: Sequence[HardnessRow]) ->
     import matplotlib.pyplot as plt
 
     names = list(dict.fromkeys(row.readouts for row in rows))
-    with plt.rc_context(FONT):
+    with applied():
         size = (2 * COLUMN, 2.3 * len(names) + 0.3)
         figure, axes = plt.subplots(len(names), 2, figsize=size, squeeze=False, sharey="row")
         for pair, name in zip(axes, names, strict=True):
@@ -86,7 +86,9 @@ def plot_hardness(crossings: Sequence[Crossing], rows: Sequence[HardnessRow]) ->
                 formula = "exp(ad + b)" if law == "exponential" else "a dᵇ"
                 ax.set_title(f"{name} readouts, {formula}", fontsize=8)
             pair[0].set_ylabel("time to threshold")
-            pair[0].legend(frameon=False, title="threshold")
+            low, high = pair[0].get_ylim()
+            pair[0].set_ylim(low, high * (high / low) ** 0.22)  # room for the legend
+            pair[0].legend(title="threshold", loc="upper left", ncols=3, columnspacing=1.0)
         for ax in axes[-1]:
             ax.set_xlabel("d")
         figure.tight_layout()

@@ -9,8 +9,9 @@ import numpy as np
 from ..theory import Solution
 from ..theory.landscape import Landscape
 from ..theory.linear_regime import LinearRegime
+from ..theory.overlap_profile import overlap_profile
 from ..theory.state_evolution import StateEvolution
-from .style import FONT, LABELS, PALETTE, label_of, new_axes, tidy, title_of
+from .style import LABELS, PALETTE, TITLE, applied, label_of, new_axes, tidy, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,19 +21,24 @@ __all__ = ["plot_landscape", "plot_linear_regime", "plot_solution", "plot_state_
 
 def plot_solution(ax: Axes | None, solution: Solution, **style: Any) -> Axes:
     """Overlap of the units with the teacher's against their readout: dots for atoms, a line for a density."""
-    from matplotlib import rc_context
 
-    is_discrete = solution.problem.readouts.is_discrete
-    style = {"color": PALETTE[0], "marker": "o" if is_discrete else "", **style}
-    with rc_context(FONT):
+    law = solution.problem.readouts
+    style = {"color": PALETTE[0], "marker": "o" if law.is_discrete else "", **style}
+    if law.is_discrete:
+        v, overlap = solution.readout_values, solution.weight_overlap
+    else:
+        reach = min(law.largest, 4.0)
+        v = np.linspace(-reach, reach, 801)
+        overlap = overlap_profile(solution, v)
+    with applied():
         ax = new_axes(ax)
-        ax.plot(solution.readout_values, solution.weight_overlap, ls="none" if is_discrete else "-", **style)
+        ax.plot(v, overlap, ls="none" if law.is_discrete else "-", **style)
         ax.set_xlabel("readout $v$")
         ax.set_ylabel(label_of("weight_overlap"))
         ax.set_ylim(-0.03, 1.03)
         ax.set_title(
             f"{title_of(solution.problem)}\n" rf"$\alpha = {solution.alpha:.4g}$, {solution.branch} branch",
-            fontsize=7.5,
+            fontsize=TITLE,
         )
         tidy(ax)
     return ax
@@ -68,9 +74,8 @@ def plot_landscape(ax: Axes | None, scan: Landscape, **style: Any) -> Axes:
 
 
 def _line(ax: Axes | None, x: Any, y: Any, names: tuple[str, str], style: dict[str, Any]) -> Axes:
-    from matplotlib import rc_context
 
-    with rc_context(FONT):
+    with applied():
         ax = new_axes(ax)
         ax.plot(x, y, **{"color": PALETTE[0], "linewidth": 1.4, **style})
         ax.set_xlabel(names[0])

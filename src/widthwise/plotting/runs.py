@@ -9,7 +9,7 @@ import numpy as np
 from ..learners.run import Run
 from ..studies.equivalent_data import theory_errors
 from ..studies.yardstick import Yardstick
-from .style import COLUMN, FONT, PALETTE, new_axes, tidy
+from .style import COLUMN, PALETTE, TITLE, applied, new_axes, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,15 +27,14 @@ _LINES: dict[str, Any] = {"equilibrium": "-", "universal": "--"}
 
 def plot_run(ax: Axes | None, run: Run, name: str = "excess_error", *, label: str | None = None) -> Axes:
     """An observable along a run, a line for each chain, and its settled mean."""
-    from matplotlib import rc_context
 
-    with rc_context(FONT):
+    with applied():
         ax = new_axes(ax)
         values = run.trace[name]
         for i, chain in enumerate(values.transpose("chain", "draw").to_numpy()):
             text = (label or f"{run.learner}, d = {run.instance.d}") if i == 0 else None
             ax.plot(values["draw"], chain, color=PALETTE[i % len(PALETTE)], linewidth=1.0, label=text)
-        ax.axhline(run.mean(name), color="0.4", linewidth=0.8, linestyle=":")
+        ax.axhline(run.mean(name), color="0.4", linewidth=0.8, linestyle=":", label="mean once settled")
         ax.set_xlabel("iteration")
         ax.set_ylabel(name.replace("_", " "))
         ax.legend(frameon=False)
@@ -48,12 +47,11 @@ def plot_yardstick(ax: Axes | None, results: Yardstick, *, is_log: bool = True) 
 
     Grey crosses are GAMP-RIE on the same data: what the universal branch becomes at this d.
     """
-    from matplotlib import rc_context
     from matplotlib.ticker import NullLocator
 
     alphas = sorted({row["alpha"] for row in results.rows})
     fine = np.geomspace(alphas[0] / 1.1, alphas[-1] * 1.1, 60)
-    with rc_context(FONT):
+    with applied():
         ax = new_axes(ax, (1.25 * COLUMN, COLUMN))
         for branch, name in (("universal", "polynomial time (universal)"), ("equilibrium", "optimum")):
             line = theory_errors(results.problem, fine, branch, results.measure)
@@ -79,8 +77,10 @@ def plot_yardstick(ax: Axes | None, results: Yardstick, *, is_log: bool = True) 
             ax.set_yscale("log")
         ax.set_xlabel(r"samples per squared dimension $\alpha = n/d^2$")
         ax.set_ylabel(_MEASURES[results.measure])
-        ax.set_title(f"d = {results.d}", fontsize=7.5)
-        ax.legend(frameon=False, fontsize=6.5)
+        ax.set_title(f"d = {results.d}", fontsize=TITLE)
+        # Below the axes: curves of all estimators fill them.
+        below: Any = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.2), "ncols": 2}
+        ax.legend(frameon=False, fontsize=6.5, **below)
         tidy(ax)
     return ax
 

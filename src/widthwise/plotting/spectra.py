@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..denoising import MatrixDenoiser
-from .style import COLUMN, FONT, PALETTE, new_axes
+from .style import COLUMN, PALETTE, TITLE, applied, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,9 +17,8 @@ __all__ = ["eigenvalue_grid", "plot_spectrum"]
 
 def plot_spectrum(ax: Axes | None, denoiser: MatrixDenoiser, snr: float, *, color: Any = None) -> Axes:
     """Spectral density of the noisy matrix Y and, on the right axis, the shrinkage ξ of its eigenvalues."""
-    from matplotlib import rc_context
 
-    with rc_context(FONT):
+    with applied():
         is_new = ax is None
         ax = new_axes(ax, (COLUMN, 0.72 * COLUMN))
         color = PALETTE[0] if color is None else color
@@ -39,13 +38,14 @@ def plot_spectrum(ax: Axes | None, denoiser: MatrixDenoiser, snr: float, *, colo
         )
         twin.set_ylabel(r"best estimate $\xi(y)$", color=PALETTE[1])
         twin.spines["top"].set_visible(False)
+        twin.spines["right"].set_visible(True)
         ax.spines["top"].set_visible(False)
         if is_new:
             law = denoiser.readouts.name
             ax.set_title(
                 rf"{law} readouts, $\gamma = {denoiser.gamma:g}$, $\eta = {snr:g}$, "
                 rf"$\mathrm{{mmse}} = {denoiser.mmse(snr):.4g}$",
-                fontsize=7.5,
+                fontsize=TITLE,
             )
     return ax
 

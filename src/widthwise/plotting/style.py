@@ -1,9 +1,14 @@
-"""What all figures share: colours, lines, labels and small habits. Global settings are left alone."""
+"""The one style of all figures: widths, fonts, colours, lines, labels and small habits.
+
+Every figure of the package is drawn with ``SETTINGS``, for as long as it is drawn: global settings of
+Matplotlib are left alone, unless you ask for :func:`use`.
+"""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,16 +25,20 @@ __all__ = [
     "COLUMN",
     "EQUILIBRIUM",
     "FOLD",
-    "FONT",
+    "GREY",
     "LABELS",
     "LINES",
     "METASTABLE",
     "NEUTRAL",
+    "PAGE",
     "PALETTE",
     "QUANTITIES",
+    "SETTINGS",
     "STATE_NAMES",
+    "TITLE",
     "UNSTABLE",
     "activation_color",
+    "applied",
     "label_changes",
     "label_of",
     "legend_of_states",
@@ -41,6 +50,7 @@ __all__ = [
     "stretches_of",
     "tidy",
     "title_of",
+    "use",
 ]
 
 EQUILIBRIUM, METASTABLE, UNSTABLE = 0, 1, 2
@@ -67,8 +77,56 @@ _COLORS = {
 NEUTRAL = "#444444"
 CHANGE: dict[str, Any] = {"color": "0.55", "linewidth": 0.6, "zorder": 0}
 FOLD: dict[str, Any] = {"linestyle": "none", "marker": ".", "markersize": 4.5, "zorder": 4}
-COLUMN = 3.4  # inches, one column of a two-column page
-FONT: Any = {"font.size": 8.0, "axes.linewidth": 0.6, "legend.fontsize": 7.0}
+GREY = "#6E6E6E"
+COLUMN, PAGE = 3.4, 6.9
+"""Inches: one column, and both, of a two-column page."""
+TITLE = 7.5
+"""Size of titles, which are longer than labels."""
+SETTINGS: Any = {
+    "font.size": 8.0,
+    "axes.titlesize": 8.0,
+    "axes.labelsize": 8.0,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.prop_cycle": f"cycler(color={list(PALETTE)!r})",
+    "legend.fontsize": 7.0,
+    "legend.frameon": False,
+    "legend.handlelength": 2.0,
+    "legend.labelspacing": 0.3,
+    "xtick.labelsize": 7.0,
+    "ytick.labelsize": 7.0,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.0,
+    "lines.markeredgewidth": 0.9,
+    "figure.figsize": (COLUMN, 0.75 * COLUMN),
+    "figure.constrained_layout.use": True,
+    "savefig.dpi": 200.0,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+}
+"""Settings of Matplotlib for all figures."""
+
+
+@contextmanager
+def applied() -> Iterator[None]:
+    """The settings of the package for as long as the block lasts."""
+    from matplotlib import rc_context
+
+    with rc_context(SETTINGS):
+        yield
+
+
+def use() -> None:
+    """Give your own figures the style of the package from now on (``matplotlib.rcParams``)."""
+    from matplotlib import rcParams
+
+    rcParams.update(SETTINGS)
+
 
 _CONTINUOUS_READOUTS = (2.0, 1.0, 0.5)
 
@@ -105,6 +163,7 @@ ARRAYS = ("weight_overlap", "weight_overlap_hat")
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float] = (COLUMN, 0.8 * COLUMN)) -> Axes:
+    """The axes given, or new ones."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -214,6 +273,7 @@ def label_changes(ax: Axes, alphas: Sequence[float], low: float, high: float) ->
 
 
 def tidy(ax: Axes) -> None:
+    """Two spines, short ticks: also for axes that were made with other settings."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(width=0.6, length=3)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .diagram_lines import keyed
 from .diagram_plan import Plan
-from .diagram_row import COUNTS, FLAGS, NUMBERS, Row, sizes_of
+from .diagram_row import COUNTS, FLAGS, NUMBERS, Row, phase_names, sizes_of
 from .errors import error_at
 from .solution import error_column, problem_text
 from .transitions import Transition
@@ -83,6 +83,8 @@ def dataset(plan: Plan, rows: dict[int, Row], is_complete: bool) -> Any:
     }
     if not plan.has_alpha_axis:
         attrs["alpha"] = float(plan.alpha[0])
+    if is_one_law:
+        attrs["phases"] = "; ".join(phase_names(plan.rows[0][0]))
     return xarray.Dataset(data, coords, attrs)
 
 

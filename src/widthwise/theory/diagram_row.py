@@ -20,7 +20,7 @@ from .solution import Solution
 from .solver import all_solutions
 from .transitions import Transition
 
-__all__ = ["COUNTS", "FLAGS", "NUMBERS", "Row", "Table", "sizes_of", "solve_row"]
+__all__ = ["COUNTS", "FLAGS", "NUMBERS", "Row", "Table", "phase_names", "sizes_of", "solve_row"]
 
 NUMBERS = (
     "excess_error",
@@ -140,6 +140,17 @@ def sizes_of(problem: Problem) -> np.ndarray:
     """|readouts| at which overlaps are reported, largest first."""
     classes = readout_classes(problem)
     return _CONTINUOUS_SIZES if classes is None else classes.sizes
+
+
+def phase_names(problem: Problem) -> list[str]:
+    """What is learnt in the phases, by ``n_specialised``: units of the largest |readouts| first."""
+    classes = readout_classes(problem)
+    if classes is None:
+        return ["universal", "specialised"]
+    sizes = classes.sizes[classes.sizes > 0]
+    if sizes.size == 1:
+        return ["universal", "specialised"]
+    return ["universal", *(f"|v| ≥ {size:.3g} learnt" for size in sizes[:-1]), "all units learnt"]
 
 
 def _overlaps(solution: Solution, sizes: np.ndarray) -> np.ndarray:

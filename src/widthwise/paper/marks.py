@@ -1,18 +1,14 @@
-"""The look of the figures: one colour an activation, lines for theory, markers for measurements.
-
-Readable at the width of a column, told apart by colour-blind eyes, and free of global settings.
-"""
+"""What the figures of the paper share: lines for theory, markers for measurements, in the package's style."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plotting import activation_color
+from ..plotting.style import COLUMN, GREY, PAGE, activation_color, applied, shades, tidy
 from .table import Table
 
 if TYPE_CHECKING:
@@ -25,6 +21,7 @@ __all__ = [
     "LABELS",
     "PAGE",
     "activation_color",
+    "applied",
     "authors",
     "curve",
     "figure",
@@ -32,12 +29,8 @@ __all__ = [
     "points",
     "save",
     "shades",
-    "style",
     "tidy",
 ]
-
-COLUMN, PAGE = 3.4, 6.9  # inches: one column, and both, of a two-column page
-GREY = "#6E6E6E"
 
 LABELS = {
     "alpha": r"$\alpha = n/d^2$",
@@ -71,30 +64,6 @@ NAMES = {
     ("metropolis", "random"): "Metropolis from random weights",
 }
 
-_RC: Any = {
-    "font.size": 8.0,
-    "axes.titlesize": 8.0,
-    "axes.labelsize": 8.0,
-    "axes.linewidth": 0.6,
-    "legend.fontsize": 6.8,
-    "xtick.labelsize": 7.0,
-    "ytick.labelsize": 7.0,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "lines.markeredgewidth": 0.9,
-    "pdf.fonttype": 42,
-    "svg.fonttype": "none",
-}
-
-
-@contextmanager
-def style() -> Iterator[None]:
-    """Our settings of Matplotlib, without a screen, for as long as the block lasts."""
-    from matplotlib import rc_context
-
-    with rc_context(_RC):
-        yield
-
 
 def figure(
     n_rows: int = 1, n_columns: int = 1, width: float = COLUMN, height: float = 2.6, **options: Any
@@ -107,11 +76,6 @@ def figure(
     for ax in axes.flat:
         tidy(ax)
     return made, axes
-
-
-def tidy(ax: Axes) -> None:
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.tick_params(length=3)
 
 
 def curve(ax: Axes, rows: Table, line: str, color: Any, y: str = "excess_error", **options: Any) -> None:
@@ -152,14 +116,6 @@ def authors(ax: Axes, rows: Table, color: Any = GREY) -> None:
             zorder=3,
             **marker,
         )
-
-
-def shades(base: Any, n: int) -> list[Any]:
-    """The colour itself and lighter ones, up to two thirds of the way to white."""
-    from matplotlib.colors import to_rgb
-
-    rgb = np.array(to_rgb(base))
-    return [tuple(rgb + (1 - rgb) * 0.65 * i / max(n - 1, 1)) for i in range(n)]
 
 
 def legend(
