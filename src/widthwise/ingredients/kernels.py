@@ -284,6 +284,11 @@ def _angle(gap: np.ndarray) -> np.ndarray:
 
 
 def _horner(coefficients: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Σ c_l x^l; in x² where only even or only odd powers are there."""
+    if coefficients.size > 4 and not coefficients[1::2].any():
+        return _horner(coefficients[::2], x * x)
+    if coefficients.size > 4 and not coefficients[::2].any():
+        return x * _horner(coefficients[1::2], x * x)
     result = np.zeros_like(x)
     for coefficient in coefficients[::-1]:
         result *= x
