@@ -151,7 +151,7 @@ def figure() -> None:
         axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.set_ticks([], minor=True)
     left.set_title(r"Gaussian weights, homogeneous readouts", fontsize=style.TITLE)
-    left.legend()
+    left.legend(loc="upper right")
     for case, colour, aside in zip(SIZED, ("#0072B2", "#AA3377", "#56B4E9"), (-1, 0, 1), strict=True):
         mine = [
             r for r in rows if (r["activation"], r["weights"], r["readouts"]) == case and r["alpha"] == "1.0"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..theory.scaling import ScalingLaw
-from .style import FONT, PALETTE, tidy, title_of
+from .style import PALETTE, TITLE, applied, tidy, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,9 +21,9 @@ def plot_scaling(axes: Any, law: ScalingLaw, *, title: bool = True, **style: Any
 
     ``axes`` is a pair of axes, or None for new ones; a single one gets the error alone. Returns the pair.
     """
-    from matplotlib import pyplot, rc_context
+    from matplotlib import pyplot
 
-    with rc_context(FONT):
+    with applied():
         if axes is None:
             _, axes = pyplot.subplots(
                 2, 1, figsize=(3.9, 4.2), sharex=True, height_ratios=(3, 2), layout="constrained"
@@ -38,7 +38,7 @@ def plot_scaling(axes: Any, law: ScalingLaw, *, title: bool = True, **style: Any
         upper.set_ylabel(r"excess error $\varepsilon$")
         upper.legend(frameon=False)
         if title:
-            upper.set_title(f"{title_of(law.problem)}\n$d = {law.d:g}$", fontsize=7.5)
+            upper.set_title(f"{title_of(law.problem)}\n$d = {law.d:g}$", fontsize=TITLE)
         tidy(upper)
         if lower is None:
             upper.set_xlabel("samples $n$")
