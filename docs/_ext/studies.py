@@ -12,8 +12,9 @@ HEAD = """\
 Studies
 =======
 
-Scripts that take minutes to hours. They are shown here, **not executed**, when these pages are built:
-run them from a checkout. What each writes is said at its top; tables that are kept lie beside them.
+Scripts that take minutes to hours. They are **not executed** when these pages are built: run them from a
+checkout, as in ``python examples/validate_hmc.py``. Tables that are kept lie beside the scripts. Unfold a
+script to read it.
 """
 
 
@@ -27,7 +28,9 @@ def _page(folder: Path) -> str:
         parts += [
             f"{title}\n{'-' * 2 * len(title)}\n",
             f"``examples/{path.name}``.{kept}\n",
+            f".. raw:: html\n\n   <details><summary>Source of {path.name}</summary>\n",
             f".. literalinclude:: ../examples/{path.name}\n",
+            ".. raw:: html\n\n   </details>\n",
         ]
     return "\n".join(parts)
 

@@ -60,7 +60,7 @@ def test_measured_beside_predicted(tmp_path, capsys):
     command += ["--seeds", "3", "--workers", "1", "--json", "--plot", str(figure)]
     assert main(command) == 0
     captured = capsys.readouterr()
-    assert "3 tasks, 3 to run: about" in captured.err and "GiB in each of 1 processes" in captured.err
+    assert "3 tasks, 3 to run: about" in captured.err and "GiB in each of 1 process" in captured.err
     points = json.loads(captured.out)["points"]
     assert [(p["alpha"], p["quantity"]) for p in points][:2] == [
         (1.0, "excess_error"),

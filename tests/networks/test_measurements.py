@@ -50,7 +50,7 @@ def test_verdicts_are_those_of_the_one_comparison():
     assert [one.predicted for one in found.points] == exact.tolist()
     far = CURVE.compare([[a, 1.5 * value] for a, value in runs])
     assert [one.verdict for one in far.points] == ["differs", "differs"]
-    assert repr(far) == "<ComparedCurve excess_error, 2 measurements: 2 differs>"
+    assert repr(far) == "<ComparedCurve excess_error, 2 measurements: 2 differ>"
     assert far.to_dataframe()["deviation"].tolist() == pytest.approx([0.5, 0.5], abs=0.02)
     assert "differs" in str(far) and "differs" in far.to_csv() and "differs" in far._repr_html_()
 

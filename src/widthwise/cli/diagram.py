@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from .._bad_value import plural
 from .._interrupt import allow
 from .._records import as_csv, as_json
 from .output import number, print_table, talk, write
@@ -175,7 +176,7 @@ def diagram(
         raise BadInput(f"--{error}") from None
     n_points = data["excess_error"].size
     n_missing = int(np.isnan(data["excess_error"]).sum())
-    talk(f"{n_points - n_missing} of {n_points} points in {time.perf_counter() - start:.1f} s")
+    talk(f"{n_points - n_missing} of {plural(n_points, 'point')} in {time.perf_counter() - start:.1f} s")
     if netcdf is not None:
         try:
             data.save(netcdf)
@@ -196,7 +197,7 @@ def diagram(
     if not data.attrs["is_complete"]:
         raise KeyboardInterrupt
     if n_missing:
-        talk(f"{n_missing} of {n_points} points have no numbers")
+        talk(f"{n_missing} of {n_points} points {'has' if n_missing == 1 else 'have'} no numbers")
         raise typer.Exit(1)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .._bad_value import plural
 from .output import print_table, talk, write
 from .predict import use_no_screen
 from .problem_options import BadInput, choose
@@ -95,7 +96,7 @@ def reproduce(
     if "report" in names or len(chosen) > 1:
         _report(folder)
     if n_failed:
-        talk(f"{n_failed} runs failed; 'widthwise store ls {where.folder}' says why")
+        talk(f"{plural(n_failed, 'run')} failed; 'widthwise store ls {where.folder}' says why")
         raise typer.Exit(1)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from .._bad_value import BadValue
+from .._bad_value import BadValue, plural
 from ..problem import Problem
 from .output import number, print_table, talk, write
 from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
@@ -85,7 +85,9 @@ def scaling(
         save_figure(law.plot()[0].figure, plot)
     missing = [status for status in law.status if status != "converged"]
     if missing:
-        talk(f"{len(missing)} of {len(law)} points have no numbers ({', '.join(sorted(set(missing)))})")
+        verb = "has" if len(missing) == 1 else "have"
+        reasons = ", ".join(sorted(set(missing)))
+        talk(f"{len(missing)} of {plural(len(law), 'point')} {verb} no numbers ({reasons})")
         raise typer.Exit(1)
 
 

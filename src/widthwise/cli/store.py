@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._bad_value import plural
 from .._records import as_json
 from .output import number, print_table, talk, write
 from .predict import JsonOption
@@ -62,7 +63,7 @@ def list_results(folder: FolderArgument = DEFAULT, json: JsonOption = False) -> 
                 number(line.get(f"{name}_standard_error", float("nan"))),
             ]
         rows.append(row)
-    print_table(columns, rows, title=f"{len(entries)} results in {folder}")
+    print_table(columns, rows, title=f"{plural(len(entries), 'result')} in {folder}")
     for entry in entries.values():
         if entry.status == "failed":
             talk(f"failed: {entry.key[:8]} {entry.task}: {entry.error}")

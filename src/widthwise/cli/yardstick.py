@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .._bad_value import plural
 from .._records import as_csv, as_json
 from ..problem import Problem
 from .output import number, print_table, talk, write
@@ -172,7 +173,7 @@ def _enter(results: Yardstick, path: str) -> None:
         before: list[dict[str, Any]] = changes(path)
     except (OSError, ValueError) as error:
         raise BadInput(f"--leaderboard: {error}") from None
-    talk(f"{n} rows appended to {path}")
+    talk(f"{plural(n, 'row')} appended to {path}")
     for row in before:
         talk(
             f"{row['estimator']} d={row['d']:g} alpha={row['alpha']:g}: {row['error_before']:.4g} in version "

@@ -23,7 +23,7 @@ differs     does not hold it                    larger
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,7 @@ __all__ = [
     "LEVEL",
     "NARROW",
     "Mean",
+    "counted",
     "interval",
     "mean_of",
     "pooled",
@@ -57,6 +58,7 @@ NARROW = 0.25
 FLOOR = 0.01
 """Errors below this fraction of the error without data are compared as if they were that large."""
 
+_VERDICTS = ("agrees", "last digit", "undecided", "close", "differs", "not predicted")
 _UNLIKE = 0.01  # probability below which the scatter of several points is not taken as shared
 
 
@@ -138,6 +140,15 @@ def verdict(mean: Mean, predicted: float, scale: float | None = None) -> str:
     if math.isinf(reach):
         return "close" if difference <= CLOSE * size else "undecided"
     return "agrees" if reach <= NARROW * size else "undecided"
+
+
+def counted(verdicts: Iterable[str]) -> str:
+    """``17 agree, 1 differs``, in the order of the table above."""
+    found = list(verdicts)
+    order = dict.fromkeys([*_VERDICTS, *found])
+    several = {"agrees": "agree", "differs": "differ"}
+    words = [(found.count(one), one) for one in order if one in found]
+    return ", ".join(f"{n} {one if n == 1 else several.get(one, one)}" for n, one in words)
 
 
 def scale_of(problem: Problem, quantity: str, predicted: float) -> float:

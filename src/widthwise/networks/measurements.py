@@ -25,7 +25,7 @@ from .._sizes import alpha_from
 from ..problem import Problem
 from ..theory import LearningCurve, learning_curve
 from ..theory.solution import FIELDS
-from .comparison import Mean, interval, mean_of, scale_of, verdict
+from .comparison import Mean, counted, interval, mean_of, scale_of, verdict
 
 __all__ = ["ComparedCurve", "Judged", "Measured", "judge", "measurements_of", "read_measurements"]
 
@@ -118,9 +118,8 @@ class ComparedCurve(Plotted):
         return as_csv(self.curve.problem.to_dict(), self.to_dicts())
 
     def __repr__(self) -> str:
-        words = [one.verdict for one in self.points]
-        counts = ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
-        return f"<ComparedCurve {self.quantity}, {plural(len(words), 'measurement')}: {counts}>"
+        counts = counted(one.verdict for one in self.points)
+        return f"<ComparedCurve {self.quantity}, {plural(len(self.points), 'measurement')}: {counts}>"
 
     def __str__(self) -> str:
         lines = [f"{self.quantity.replace('_', ' ')} of {self.curve.problem!r}, {self.curve.asked}"]
@@ -215,7 +214,7 @@ def read_measurements(text: str, most: int | None = None) -> list[Measured]:
     if not body:
         raise ValueError("the table has names but no rows")
     if most is not None and len(body) > most:
-        raise ValueError(f"the table has {len(body)} rows; at most {most} are drawn")
+        raise ValueError(f"the table has {plural(len(body), 'row')}; at most {most} are drawn")
     return [_row(row, at, i) for i, row in enumerate(body, start=len(rows) - len(body) + 1)]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from .._bad_value import plural
 from .item import Item
 from .reproduce import tasks_of
 
@@ -24,7 +25,7 @@ def announce(
     tasks = list(dict.fromkeys(task for item in items for _, task in tasks_of(item, scale)))
     entries = Store(store).entries() if os.path.isdir(store) else {}
     missing = [task for task in tasks if task.key not in entries]
-    text = f"{len(items)} items at scale {scale}: {len(tasks)} runs, {len(missing)} to do"
+    text = f"{plural(len(items), 'item')} at scale {scale}: {plural(len(tasks), 'run')}, {len(missing)} to do"
     if not missing:
         return text
     # Tasks of few kinds are measured: a mixture of them, not the first ones only.

@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .._bad_value import plural
 from .._version import __version__
-from ..networks.comparison import CLOSE, LEVEL, NARROW
+from ..networks.comparison import CLOSE, LEVEL, NARROW, counted
 from . import published
 from .registry import NAMES, find
 from .reproduce import Outcome, load
@@ -147,15 +148,16 @@ def _settings(outcome: Outcome) -> str:
     s = outcome.tables.settings
     words = [f"scale {s.scale}"]
     if outcome.n_runs:
-        words += [f"d = {s.d}", f"{s.n_seeds} instances"]
+        words += [f"d = {s.d}", plural(s.n_seeds, "instance")]
         if s.alphas:
             words.append("α = " + ", ".join(f"{a:g}" for a in s.alphas))
-        words += [f"{n} iterations of {name}" for name, n in s.iterations.items()]
+        words += [f"{plural(n, 'iteration')} of {name}" for name, n in s.iterations.items()]
         words.append(
-            f"{outcome.n_runs} runs in {outcome.seconds.get('runs', 0) / 60:.1f} minutes of one process"
+            f"{plural(outcome.n_runs, 'run')} in {outcome.seconds.get('runs', 0) / 60:.1f} minutes of one "
+            "process"
         )
     if outcome.n_failed:
-        words.append(f"{outcome.n_failed} runs failed")
+        words.append(f"{plural(outcome.n_failed, 'run')} failed")
     return f"Settings: {'; '.join(words)}. Version {outcome.version}."
 
 
@@ -183,9 +185,7 @@ def _comparison(rows: Table) -> str:
 
 def _counts(rows: Table, who: str | None) -> str:
     chosen = rows if who is None else rows.where(source=who)
-    found = [row["verdict"] for row in chosen if "verdict" in row]
-    order = ("agrees", "last digit", "undecided", "close", "differs", "not predicted")
-    return ", ".join(f"{found.count(name)} {name}" for name in order if name in found)
+    return counted(row["verdict"] for row in chosen if "verdict" in row)
 
 
 def _cell(name: str, value: Any) -> str:

@@ -23,7 +23,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .._bad_value import plural
 from .._version import __version__
+from ..networks.comparison import counted
 from . import marks, published
 from .compare import compare
 from .item import Item, Tables
@@ -57,9 +59,10 @@ class Outcome:
         return {name: found.count(name) for name in dict.fromkeys(found)}
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{n} {name}" for name, n in self.verdicts.items()) or "nothing to compare"
+        found = [row["verdict"] for row in self.tables.comparison if "verdict" in row]
+        counts = counted(found) or "nothing to compare"
         failed = f", {self.n_failed} failed" if self.n_failed else ""
-        return f"{self.item.name}: {self.n_runs} runs{failed}; {counts}"
+        return f"{self.item.name}: {plural(self.n_runs, 'run')}{failed}; {counts}"
 
 
 def tasks_of(item: Item, scale: str) -> Sequence[tuple[str, Task]]:

@@ -149,7 +149,7 @@ def _state_evolution(course: StateEvolution) -> str:
     names = ("step", "excess_error", "matrix_overlap_centred", "matrix_overlap_hat")
     shown = _spread(course.excess_error.size)
     table = _table(names, ([i, *(getattr(course, name)[i] for name in names[1:])] for i in shown))
-    title = f"StateEvolution: alpha = {course.alpha:g}, {course.n_steps} steps, {course.status}"
+    title = f"StateEvolution: alpha = {course.alpha:g}, {plural(course.n_steps, 'step')}, {course.status}"
     sketch = sparkline(np.arange(course.excess_error.size), course.excess_error)
     return f"<p>{title}</p><div>{sketch}<br/><small>excess error against the step</small></div>{table}"
 

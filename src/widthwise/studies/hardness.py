@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .._bad_value import plural
 from ..problem import Problem
 from ..sweeps.store import Store
 from ..sweeps.task import Task
@@ -138,7 +139,8 @@ class HardnessStudy:
         goal = "overlap" if self.learner == "hmc" else "test loss"
         return (
             f"{self.learner} on {self.problem!r}, alpha = {self.alpha:g}, d = {', '.join(map(str, self.d))}, "
-            f"{len(self.seeds)} instances of each, {self.iterations} iterations; when does the {goal} cross "
+            f"{plural(len(self.seeds), 'instance')} of each, "
+            f"{plural(self.iterations, 'iteration')}; when does the {goal} cross "
             f"{', '.join(f'{level:.4g}' for level in self.thresholds)}?"
         )
 

@@ -15,6 +15,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, 
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._bad_value import plural
 from .._extras import explained
 from .._threads import n_cores
 from .._workers import LocalProcesses, WorkerDied
@@ -50,7 +51,8 @@ class Report:
         return len(self.failures)
 
     def __str__(self) -> str:
-        text = f"{self.n_done} tasks run, {self.n_kept} were finished before"
+        verb = "was" if self.n_kept == 1 else "were"
+        text = f"{plural(self.n_done, 'task')} run, {self.n_kept} {verb} finished before"
         return text + (f", {self.n_failed} failed" if self.failures else "")
 
 

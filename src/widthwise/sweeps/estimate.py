@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._bad_value import plural
 from ..networks.instance import free_memory
 from .store_index import Entry
 from .task import Task, find_learner
@@ -53,9 +54,8 @@ class Estimate:
             time_said = f"about {duration(total)} by a measurement on this machine, compilation apart"
             if unknown:
                 time_said += f" ({unknown} tasks of unknown length not counted)"
-        said = (
-            f"{time_said}; up to {max(self.memory.values()) / 2**30:.1f} GiB in each of {n_workers} processes"
-        )
+        processes = plural(n_workers, "process", "processes")
+        said = f"{time_said}; up to {max(self.memory.values()) / 2**30:.1f} GiB in each of {processes}"
         free = free_memory()
         return said + ("" if free is None else f", {free / 2**30:.1f} GiB free")
 
@@ -94,7 +94,7 @@ def forecast(tasks: Sequence[Task], store: Store, n_workers: int | None = None) 
     missing = [task for task in tasks if task.key not in entries]
     with LocalProcesses(1) as executor:
         expected = estimate(missing, executor, entries.values())
-    return f"{len(tasks)} tasks, {len(missing)} to run: {expected.sentence(n_workers or n_cores())}"
+    return f"{plural(len(tasks), 'task')}, {len(missing)} to run: {expected.sentence(n_workers or n_cores())}"
 
 
 def passes(task: Task) -> float:

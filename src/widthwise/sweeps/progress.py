@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from .._bad_value import plural
 from ..networks.comparison import predicted_branch, prediction
 from .estimate import Estimate, duration
 from .result import Result
@@ -34,7 +35,7 @@ def reporter(progress: Any, n_tasks: int, n_workers: int, guess: Estimate | None
     if progress is False or guess is None:
         yield lambda result, report, n_running: None
         return
-    talk = f"{n_tasks} tasks, {len(guess.seconds)} to run: {guess.sentence(n_workers)}"
+    talk = f"{plural(n_tasks, 'task')}, {len(guess.seconds)} to run: {guess.sentence(n_workers)}"
     print(talk, file=sys.stderr, flush=True)
     clock = _Clock(guess)
     if sys.stderr.isatty():

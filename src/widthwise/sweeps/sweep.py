@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._bad_value import plural
 from ..problem import Problem
 from .driver import Report, run_tasks
 from .store import Store
@@ -83,7 +84,7 @@ class Sweep:
         alphas = ", ".join(f"{alpha:g}" for alpha in self.alpha)
         return (
             f"{who} on {what}, d = {', '.join(map(str, self.d))}, alpha = {alphas}, "
-            f"{len(self.seeds)} instances of each"
+            f"{plural(len(self.seeds), 'instance')} of each"
         )
 
     def tasks(self) -> list[Task]:

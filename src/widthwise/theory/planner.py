@@ -123,7 +123,8 @@ class SamplesNeeded(Shown):
             return f"{text}, and a polynomial-time learner (the universal branch) needs no more."
         text += f"; a polynomial-time learner (the universal branch) needs {self._amount(self.universal)}"
         if self.optimum.alpha > 0:
-            text += f", {self.universal.alpha / self.optimum.alpha:.3g} times as many"
+            ratio = f"{self.universal.alpha / self.optimum.alpha:.3g}"
+            text += f", {ratio} times as many" if ratio != "1" else ", hardly more"
         return text + "."
 
     def _amount(self, need: Need) -> str:
