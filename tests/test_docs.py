@@ -4,6 +4,10 @@ Building it is ``make docs``; what is here needs no Sphinx and a second.
 """
 
 import ast
+import contextlib
+import inspect
+import io
+import json
 import re
 from importlib import import_module
 from pathlib import Path
@@ -12,6 +16,7 @@ import pytest
 
 import widthwise as ww
 from widthwise.cli.app import COMMANDS
+from widthwise.theory.solution import FIELDS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -110,6 +115,145 @@ def test_commands_and_functions_that_are_offered_exist():
     assert set(re.findall(r"`widthwise (\w+)", text)) <= set(COMMANDS)
     for name in re.findall(r"`ww\.([\w.]+)", text):
         found(name)
+
+
+WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(page for page in PAGES if page.suffix == ".md")]
+WRITTEN = [page for page in WRITTEN if "reproduction" not in page.parts]
+FILES = (
+    "py",
+    "csv",
+    "md",
+    "toml",
+    "png",
+    "svg",
+    "nc",
+    "json",
+    "ipynb",
+    "html",
+    "cff",
+    "rst",
+    "yml",
+    "txt",
+    "whl",
+    "jsonl",
+    "npy",
+)
+# What a variable of an example holds.
+HELD = {
+    "curve": "LearningCurve",
+    "s": "Solution",
+    "solution": "Solution",
+    "problem": "Problem",
+    "diagram": "PhaseDiagram",
+    "run": "learners.run.Run",
+    "instance": "networks.instance.Instance",
+    "store": "sweeps.store.Store",
+    "law": "theory.ScalingLaw",
+    "scaling": "theory.ScalingLaw",
+    "MatrixDenoiser": "denoising.MatrixDenoiser",
+    "Sweep": "Sweep",
+}
+# Words that look like names of the package and belong to others.
+FOREIGN = (
+    "np",
+    "numpy",
+    "scipy",
+    "pandas",
+    "xarray",
+    "sklearn",
+    "jax",
+    "arviz",
+    "concurrent",
+    "distributed",
+    "threadpoolctl",
+)
+
+
+def names_in(text: str) -> set[str]:
+    """Dotted names in code: ``ww.solve``, ``widthwise.plotting.plot_error``, ``curve.save``."""
+    blocks = re.findall(r"```(?:python|pycon)\n(.*?)```", text, re.DOTALL)
+    inline = re.findall(r"`([^`\n]+)`", re.sub(r"```.*?```", "", text, flags=re.DOTALL))
+    found = set()
+    for block in blocks:
+        found |= set(re.findall(r"\b((?:ww|widthwise)\.[A-Za-z_][\w.]*\w)", block))
+    for piece in inline:
+        match = re.fullmatch(r"([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)(?:\(.*\))?", piece)
+        if match:
+            found.add(match[1])
+    return found
+
+
+def stands_for(name: str) -> bool:
+    """Whether a dotted name of the text is there."""
+    head, _, rest = name.partition(".")
+    if head in ("ww", "widthwise"):
+        name = rest
+    elif head in HELD:
+        name = f"{HELD[head]}.{rest}"
+    try:
+        _walked(name)
+    except (AttributeError, ModuleNotFoundError):
+        return _is_field(name)
+    return True
+
+
+def _walked(name: str) -> object:
+    """The public name, or the one inside a module."""
+    thing: object = ww
+    try:
+        for part in name.split("."):
+            thing = getattr(thing, part)
+    except AttributeError:
+        return found(name)
+    return thing
+
+
+def _is_field(name: str) -> bool:
+    """Whether it is a field of instances, which its class does not have as an attribute."""
+    owner, _, last = name.rpartition(".")
+    try:
+        thing = _walked(owner)
+    except (AttributeError, ModuleNotFoundError, ValueError):
+        return False
+    if not inspect.isclass(thing):
+        return False
+    known = set(getattr(thing, "__dataclass_fields__", ())) | set(getattr(thing, "__annotations__", ()))
+    if getattr(thing, "__name__", "") == "LearningCurve":
+        known |= {*FIELDS, "error", "problem", "asked", "theory"}
+    return last in known or f"self.{last} " in inspect.getsource(thing)
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_name_in_the_text_exists(page):
+    missing = [
+        name
+        for name in sorted(names_in(page.read_text(encoding="utf-8")))
+        if name.rpartition(".")[2] not in FILES
+        and name.partition(".")[0] not in FOREIGN
+        and not stands_for(name)
+    ]
+    assert not missing, missing
+
+
+def test_a_name_that_does_not_exist_is_noticed():
+    text = "`ww.solv(p)`, `ww.solve(p)`, `curve.sav`, `plotting.plot_error`\n```python\nww.no.such\n```"
+    names = names_in(text)
+    assert [n for n in sorted(names) if not stands_for(n)] == ["curve.sav", "ww.no.such", "ww.solv"]
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs():
+    import matplotlib
+
+    matplotlib.use("agg")
+    cells = json.loads((ROOT / "examples/tutorial.ipynb").read_text(encoding="utf-8"))["cells"]
+    space: dict[str, object] = {}
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        for cell in cells:
+            if cell["cell_type"] == "code":
+                assert not cell["outputs"]  # kept without results
+                exec(compile("".join(cell["source"]), cell["id"], "exec"), space)
+    assert "needs alpha" in printed.getvalue() and "verdict" in printed.getvalue()
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples/short").glob("*.py")), ids=lambda p: p.stem)
