@@ -77,5 +77,5 @@ def test_command_lists_and_refuses(capsys, tmp_path):
 
 def test_command_computes_and_reports(capsys, tmp_path):
     assert main(["reproduce", "hermite,report", "--out", str(tmp_path)]) == 0
-    assert "hermite: 0 runs; 17 agrees" in capsys.readouterr().out
+    assert "hermite: 0 runs; 17 agree" in capsys.readouterr().out
     assert (tmp_path / "report.html").exists() and (tmp_path / "hermite" / "hermite.pdf").exists()
