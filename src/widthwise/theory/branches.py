@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from ..problem import Problem
 from .families.base import Family, Points
 from .families.classes import ClassFamily
-from .families.registry import specialised_families
+from .families.registry import has_few_classes, specialised_families
 from .onsets import first_unit
+from .setting import setting_of
 from .solution import LearningCurve, Solution
 from .solver import all_solutions, as_alpha, exact_reason
 from .transitions import births
@@ -74,7 +75,9 @@ def trace_branches(
     if not (0 < low < high and np.isfinite(high)):
         raise ValueError(f"alpha must be a range (low, high) with 0 < low < high, got ({low:g}, {high:g})")
     as_alpha([low, high])
-    families = specialised_families(problem)
+    setting = setting_of(problem)
+    is_traced = setting.classes is None or has_few_classes(setting)
+    families = specialised_families(problem) if is_traced else ()
     born = sorted({alpha for family in families for alpha in _births_of(family)})
     asked = np.concatenate([[low, high], born, np.ravel(np.asarray(at, dtype=float))])
     knots = np.unique(asked[(asked >= low) & (asked <= high)])

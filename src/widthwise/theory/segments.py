@@ -13,7 +13,9 @@ import numpy as np
 
 from ..problem import Problem
 from .families.base import Family
+from .families.classes import ClassFamily
 from .families.perfect import perfect_solutions
+from .families.registry import has_few_classes
 from .families.threshold import ThresholdFamily
 from .setting import setting_of
 from .solution import Solution
@@ -37,7 +39,7 @@ class Segment:
         """
         if self.family is None:
             return perfect_solutions(setting_of(self.problem, self.theory), np.array([alpha]))[0]
-        if isinstance(self.family, ThresholdFamily) and near is not None:
+        if near is not None and not _is_traced(self.family):
             point = self.family.at_alpha(np.log([alpha]), np.array([near.parameter]), near.state[None])
             return self.family.solutions(point, np.array([alpha]))[0] if point.is_good[0] else None
         points = self.family.crossings(np.array([alpha])).points
@@ -58,7 +60,7 @@ class Segment:
 
     @property
     def _ends(self) -> tuple[float, float]:
-        if self.family is None or isinstance(self.family, ThresholdFamily):
+        if self.family is None or not _is_traced(self.family):
             return 0.0, math.inf
         nodes, _ = self.family.curve
         own = nodes.log_alpha[_numbers(self.family) == self.number]
@@ -74,6 +76,13 @@ class Segment:
         top = max((float(folds.log_alpha[folds.u == c][0]) for c in beside), default=-math.inf)
         high = math.exp(top) if own.max() <= top + 1e-9 else math.inf
         return float(np.exp(own.min())), high
+
+
+def _is_traced(family: Family) -> bool:
+    """Whether the whole curve of a family is known; those of many classes are only followed."""
+    if isinstance(family, ClassFamily):
+        return has_few_classes(family.setting)
+    return not isinstance(family, ThresholdFamily)
 
 
 def _cuts(family: Family) -> np.ndarray:
@@ -94,6 +103,6 @@ def _number(family: Family, u: float) -> int:
 def segment_of(solution: Solution, theory: str = "main") -> Segment:
     """The segment that a solution lies on."""
     family = solution.family
-    if family is None or isinstance(family, ThresholdFamily):
+    if family is None or not _is_traced(family):
         return Segment(solution.problem, theory, family)
     return Segment(solution.problem, theory, family, _number(family, solution.parameter))

@@ -245,6 +245,8 @@ def _reach(problem: Problem, theory: str) -> float:
     setting = setting_of(problem, theory)
     if setting.kernel_total == 0 or can_be_perfect(setting) or setting.is_linear:
         return np.inf  # nothing is learnt of single units, or they may be known beyond any table
+    if setting.classes is not None and not has_few_classes(setting):
+        return np.inf  # solved at given α, without a table in it
     tops = [nodes.log_alpha[-1] for f in specialised_families(problem, theory) if len(nodes := f.curve[0])]
     return float(np.exp(max(tops))) if tops else np.inf
 

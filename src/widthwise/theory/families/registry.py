@@ -19,8 +19,6 @@ __all__ = ["FEW_CLASSES", "has_few_classes", "specialised_families", "universal_
 
 FEW_CLASSES = 16
 """Up to this many distinct |readouts| every ordered choice of roots is traced; beyond, see :mod:`many`."""
-HEAVY = 0.03
-"""Share of E v² from which a class has a family of its own, however many there are."""
 
 
 def has_few_classes(setting: Setting) -> bool:
@@ -35,7 +33,7 @@ def universal_family(problem: Problem) -> UniversalFamily:
 
 
 def specialised_families(problem: Problem, theory: str = "main") -> tuple[Family, ...]:
-    """The families in which units are learnt; those of heavy classes only for laws of many classes."""
+    """The families in which units are learnt; for laws of many classes, where the first are."""
     return _specialised(problem, theory)
 
 
@@ -48,10 +46,7 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
         return (ProfileFamily(setting),)
     found: list[Family] = []
     if not has_few_classes(setting):
-        # A class of some weight may be held between its own roots by what it does to all the others.
-        for moving in np.nonzero(setting.classes.powers > HEAVY)[0].tolist():
-            found.append(ClassFamily(setting, moving, Root.HIGHEST, Root.LOWEST))
-        return tuple(found)
+        return (ClassFamily(setting, 0, Root.HIGHEST, Root.ZERO),)
     n = len(setting.classes)
     awake: list[Family] = []  # last: where they meet the others, a solution is said to be of the others
     for moving in range(n):
