@@ -23,6 +23,8 @@ LEARNERS = {
     "hmc": "Hamiltonian Monte Carlo",
     "metropolis": "Metropolis (discrete weights)",
 }
+MEASURED, THEORY = "#E0457B", "#2A93D5"
+"""Colours that are seen on a light and on a dark ground."""
 _ITERATIONS = {"hmc": 400, "metropolis": 300}
 
 
@@ -148,19 +150,19 @@ def experiment_figure(run: Experiment | None) -> Any:
 
     figure = go.Figure()
     if run is not None:
-        marks = {"color": "#C2185B", "size": 6}
+        marks = {"color": MEASURED, "size": 6}
         figure.add_trace(
             go.Scatter(
                 x=run.steps,
                 y=run.errors,
                 mode="lines+markers",
-                line={"color": "#C2185B", "width": 1.6},
+                line={"color": MEASURED, "width": 1.6},
                 marker=marks,
                 name=f"{LEARNERS[run.learner].split(' (')[0]}, d = {run.d}",
             )
         )
         end = max(run.steps[-1] if run.steps else 1, 10)
-        looks = {"equilibrium": ("#0072B2", "solid"), "universal": ("#0072B2", "dash")}
+        looks = {"equilibrium": (THEORY, "solid"), "universal": (THEORY, "dash")}
         for name, value in run.predicted.items():
             color, dash = looks[name]
             figure.add_trace(

@@ -6,7 +6,7 @@ The browser has one question of each kind under way (assets/asking.js), so nothi
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .asking import ask
 from .compute import Cache
@@ -14,10 +14,13 @@ from .drawing import curve_text, point_text
 from .state import bounded, problem_fields, sentence
 from .wanted import Wanted, as_state
 
+if TYPE_CHECKING:
+    from flask import Flask
+
 __all__ = ["register"]
 
 
-def register(server: Any, explorer: Any) -> None:
+def register(server: Flask, explorer: Any) -> None:
     """Give a Flask server the addresses ``live/curve`` and ``live/point``."""
     from flask import Response, request
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from flask import Flask
 
 __all__ = ["HOME", "MAX_REQUEST", "MAX_UPLOAD", "harden"]
 
@@ -34,7 +37,7 @@ def harden(app: Any, hosts: Collection[str] = HOME) -> None:
     """
     from flask import Response, abort, request
 
-    server = app.server
+    server: Flask = app.server
     server.config["MAX_CONTENT_LENGTH"] = MAX_REQUEST
     policy: list[str] = []
 

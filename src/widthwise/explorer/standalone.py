@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -181,4 +182,4 @@ def _rounded(values: np.ndarray) -> list[float]:
 
 def _plain(label: str) -> str:
     """A label without Plotly's markup."""
-    return label.replace("<sub>", "").replace("</sub>", "")
+    return re.sub("<sub>.*?</sub>", "", label.replace("<sub>opt</sub>", "ₒₚₜ"))

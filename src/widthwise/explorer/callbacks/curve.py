@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import Input, Output, State, ctx, dcc, html, no_update
+from dash import Input, Output, State, ctx, html, no_update
 
 from ...plotting import activation_color
 from ..asking import ask
@@ -17,6 +17,7 @@ from ..standalone import frame_task, make_page, slider_values
 from ..state import PROBLEM, bounded, problem_fields
 from ..tasks import CurveResult, read_curve, read_problem
 from ..wanted import Wanted
+from .wiring import as_file, on_change
 
 __all__ = ["register"]
 
@@ -29,7 +30,8 @@ def register(app: Any, explorer: Any) -> None:
         what = (wanted.fields if fields is None else fields, *wanted.curve[1:])
         return ask(explorer.slow, cache, owner, read_curve, *what, blame="activation")
 
-    @app.callback(
+    @on_change(
+        app,
         Output("exact", "data"),
         Output("transitions", "children"),
         Output("python", "children"),
@@ -52,8 +54,12 @@ def register(app: Any, explorer: Any) -> None:
         answer = {"serial": wanted.serial, "figure": result_figure(result, wanted.look)}
         return answer, _listing(result), code, command_line(result.problem, wanted.reach)
 
-    @app.callback(
-        Output("pinned", "data"), Input("settled", "data"), State("tab", "data"), prevent_initial_call=True
+    @on_change(
+        app,
+        Output("pinned", "data"),
+        Input("settled", "data"),
+        State("tab", "data"),
+        prevent_initial_call=True,
     )
     def draw_pins(data: Any, tab: Any) -> Any:
         wanted = Wanted(data)
@@ -77,7 +83,8 @@ def register(app: Any, explorer: Any) -> None:
             legend.append({"pin": None, "name": describe(own), "color": color})
         return {"traces": traces, "legend": legend}
 
-    @app.callback(
+    @on_change(
+        app,
         Output("file", "data"),
         Input("save-csv", "n_clicks"),
         Input("save-json", "n_clicks"),
@@ -90,10 +97,11 @@ def register(app: Any, explorer: Any) -> None:
         if not isinstance(result, CurveResult):
             return no_update
         if ctx.triggered_id == "save-csv":
-            return dcc.send_string(curve_csv(result), "widthwise.csv")
-        return dcc.send_string(curve_json(result), "widthwise.json")
+            return as_file(curve_csv(result), "widthwise.csv")
+        return as_file(curve_json(result), "widthwise.json")
 
-    @app.callback(
+    @on_change(
+        app,
         Output("file", "data", allow_duplicate=True),
         Output("html-error", "children"),
         Input("save-html", "n_clicks"),
@@ -130,7 +138,7 @@ def register(app: Any, explorer: Any) -> None:
         if len(frames) < 2:
             return no_update, "The curves could not be computed; try a simpler problem."
         text = make_page(problem, over, here, frames, wanted.reach, wanted.axes)
-        return dcc.send_string(text, "widthwise.html"), ""
+        return as_file(text, "widthwise.html"), ""
 
 
 def _listing(result: CurveResult) -> Any:

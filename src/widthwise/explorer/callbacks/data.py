@@ -17,6 +17,7 @@ from ..quantities import QUANTITIES
 from ..state import problem_fields
 from ..uploads import MAX_ROWS, decode, read_table
 from ..wanted import as_state
+from .wiring import on_change
 
 __all__ = ["register"]
 
@@ -27,7 +28,8 @@ def register(app: Any, explorer: Any) -> None:
     """Connect uploads with the curve."""
     cache = Cache(16)
 
-    @app.callback(
+    @on_change(
+        app,
         Output("points", "data"),
         Output("upload-error", "children"),
         Input("upload", "contents"),
@@ -51,7 +53,8 @@ def register(app: Any, explorer: Any) -> None:
         rows = [[p.alpha, p.value, p.error, p.n] for p in found]
         return {"rows": rows, "trace": points_trace(found, _plain(name))}, ""
 
-    @app.callback(
+    @on_change(
+        app,
         Output("deviations", "children"),
         Input("ask-data", "data"),
         Input("points", "data"),
@@ -101,7 +104,7 @@ def _table(result: Sequence[tuple[Judged, Judged]], word: str) -> Any:
         error = f" ± {point.error:.2g}" if point.error else ""
         cells = [f"{point.alpha:.4g}", f"{point.value:.5g}{error}{runs}"]
         for one in sides:
-            cells += [_number(one.predicted, ".5g"), _number(100 * one.deviation, "+.1f", " %"), one.verdict]
+            cells += [_number(one.predicted, ".5g"), _difference(one.deviation), one.verdict]
         rows.append(html.Tr([html.Td(cell) for cell in cells]))
     count = f"{len(result)} point{'s' if len(result) != 1 else ''}."
     more = f" The first {_SHOWN} are listed." if len(result) > _SHOWN else ""
@@ -112,6 +115,11 @@ def _table(result: Sequence[tuple[Judged, Judged]], word: str) -> Any:
     )
     table = html.Table([html.Thead(head), html.Tbody(rows)], className="table wide")
     return [html.P(words, className="hint"), html.Div(table, className="scroll", tabIndex="0")]
+
+
+def _difference(deviation: float) -> str:
+    """In per cent, or as a multiple where that is far off."""
+    return _number(100 * deviation, "+.1f", " %") if not deviation > 2 else f"{1 + deviation:.3g} times"
 
 
 def _number(value: float, form: str, unit: str = "") -> str:

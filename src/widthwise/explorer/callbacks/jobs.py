@@ -13,6 +13,7 @@ from ..experiment import MAX_RUNS, Experiment, experiment_figure
 from ..phases import Diagram, diagram_figure
 from ..state import bounded, problem_fields, sentence
 from ..wanted import as_state
+from .wiring import on_change
 
 __all__ = ["register"]
 
@@ -70,7 +71,8 @@ def _connect(
     lock = threading.Lock()
     idle = (True, False, True)
 
-    @app.callback(
+    @on_change(
+        app,
         Output(name, "figure"),
         Output(f"{name}-progress", "children"),
         Output(f"{name}-error", "children"),

@@ -12,6 +12,7 @@ from ..compute import Cache
 from ..planning import plan_view
 from ..state import bounded, problem_fields, sentence
 from ..wanted import as_state
+from .wiring import on_change
 
 __all__ = ["register"]
 
@@ -20,7 +21,8 @@ def register(app: Any, explorer: Any) -> None:
     """Connect the planner."""
     cache = Cache(64)
 
-    @app.callback(
+    @on_change(
+        app,
         Output("plan-answer", "children"),
         Output("goal-error", "children"),
         Output("dimension-error", "children"),

@@ -1,0 +1,28 @@
+"""Dash's callbacks with types: the decorators leave the signature of a function as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from dash import dcc
+
+__all__ = ["as_file", "on_change"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def on_change(app: Any, *parts: Any, **options: Any) -> Callable[[Function], Function]:
+    """Have a function called when one of its inputs changes; ``parts`` and ``options`` are those of Dash."""
+
+    def connect(function: Function) -> Function:
+        app.callback(*parts, **options)(function)
+        return function
+
+    return connect
+
+
+def as_file(text: str, name: str) -> Any:
+    """A text that the browser saves under a name."""
+    send: Any = dcc.send_string
+    return send(text, name)
