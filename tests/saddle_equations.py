@@ -91,7 +91,7 @@ class Equations:
 
     def units(self, log_snr: np.ndarray):
         """Q, 1 - Q and g'(Q); a class of ln x = -inf is not learnt."""
-        unit = self.problem.weights.channel(np.exp(log_snr))
+        unit = self.problem.seen_weights.channel(np.exp(log_snr))
         kernel = self.problem.activation
         mmse = np.minimum(unit.mmse, 1.0)
         return unit.overlap, mmse, kernel.tail_kernel_gap_slope(mmse), kernel.tail_kernel_gap(mmse)
@@ -236,7 +236,7 @@ class Equations:
         if slope is not None:
             sign = np.sign(np.linalg.det(-slope)) * np.prod(np.sign(1 - self.v2[unlearnt] * float(pull)))
         tau, hat = float(np.exp(tilt[0])), self.gamma * self.mu2**2 * math.exp(log_coupling)
-        unit = self.problem.weights.channel(np.exp(log_snr))
+        unit = self.problem.seen_weights.channel(np.exp(log_snr))
         before, behind = self.denoiser.information([tau, tau + hat])
         free_entropy = (
             float(self.problem.channel.free_entropy(gap, self.problem.output_power))

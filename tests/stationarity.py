@@ -35,7 +35,7 @@ def stationary(s: ww.Solution) -> list[str]:
     matrix = _Matrix(problem, s.tilt, s.matrix_overlap_hat)
     hat = np.asarray(s.weight_overlap_hat)
     is_known = np.isinf(hat)  # units learnt perfectly: at the end of the range, not by an equation
-    unit = problem.weights.channel(np.minimum(hat, 1e59))
+    unit = problem.seen_weights.channel(np.minimum(hat, 1e59))
     left = np.minimum(unit.mmse, 1.0)  # rounding may leave it above
     found: list[str] = []
 

@@ -10,7 +10,7 @@ if _interrupt.is_command():  # before anything that takes long to import
 
 from . import _display, denoising
 from ._version import __version__
-from .ingredients import channels, readouts, weights
+from .ingredients import channels, inputs, readouts, weights
 from .ingredients.activations import Activation
 from .problem import Problem
 from .theory import (
@@ -48,6 +48,7 @@ __all__ = [
     "channels",
     "denoising",
     "error",
+    "inputs",
     "learning_curve",
     "onset",
     "phase_diagram",

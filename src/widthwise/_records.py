@@ -52,7 +52,7 @@ def spec_text(spec: Any) -> str:
         return _cell(spec)
     if set(spec) == {"kind", "noise"} and spec["kind"] == "gaussian":
         return _cell(spec["noise"])
-    for values in ("values", "atoms"):
+    for values in ("values", "atoms", "eigenvalues"):
         if set(spec) - {"kind"} == {values, "probabilities"}:
             lists = (",".join(map(_cell, spec[name])) for name in (values, "probabilities"))
             return "@".join(lists)

@@ -14,14 +14,19 @@ import numpy as np
 from ._bad_value import BadValue, Remedy, did_you_mean
 from ._display import Shown
 from ._sizes import MEANINGS, gamma_from, noise_from, positive
-from .ingredients import channels, readouts, weights
+from .ingredients import channels, inputs, readouts, weights
 from .ingredients.activations import Activation, activation
+from .ingredients.weights import WeightLaw
 
 __all__ = ["NOISELESS", "WORDS", "NoiselessLimitWarning", "Problem", "bad_values", "read_part"]
 
 
 NOISELESS = 1e-12
 """Noise, as a fraction of the variance of the output, that stands for none."""
+
+
+NO_QUADRATIC_PART = 1e-28
+"""μ₂² as a fraction of the variance of the output up to which it is the rounding of an odd activation."""
 
 
 class NoiselessLimitWarning(UserWarning):
@@ -54,6 +59,10 @@ class Problem(Shown):
         Δ = r_K/snr, r_K being ``output_power``.
     k, d : float, optional
         Hidden units and dimension of the inputs, in place of ``gamma`` = k/d.
+    inputs
+        ``"isotropic"``, or Gaussian inputs whose covariance has other eigenvalues: a list of them (mean 1),
+        ``"power-law:1.2,144"``, ``"spiked:4,0.1"`` or a law of :mod:`widthwise.inputs`, such as
+        ``inputs.from_data(table)``. Needs Gaussian weights and an activation without quadratic part.
     normalise : bool
         Rescale weights and readouts that are given by their values to the moments that are required.
 
@@ -69,6 +78,7 @@ class Problem(Shown):
     readouts: readouts.Readouts
     channel: channels.Channel
     gamma: float
+    inputs: inputs.InputLaw
 
     def __init__(
         self,
@@ -82,16 +92,18 @@ class Problem(Shown):
         snr: Any = None,
         k: Any = None,
         d: Any = None,
+        inputs: Any = "isotropic",
         normalise: bool = False,
     ) -> None:
         given = {"activation": activation, "weights": weights, "readouts": readouts, "channel": channel}
-        given |= {"gamma": gamma, "noise": noise, "snr": snr, "k": k, "d": d}
+        given |= {"gamma": gamma, "noise": noise, "snr": snr, "k": k, "d": d, "inputs": inputs}
         for name, value in _parts(given, normalise).items():
             if isinstance(value, BadValue):
                 raise value
             object.__setattr__(self, name, value)
         self._require_variance()
         self._require_shift()
+        self._require_rotations()
         if snr is not None:
             object.__setattr__(self, "channel", channels.Gaussian(noise_from(snr, self.output_power)))
         elif _is_zero(noise) or _is_zero(channel):
@@ -130,6 +142,36 @@ class Problem(Shown):
             remedy=Remedy("give shift= to the channel" + shift, in_text, in_text, in_text),
         )
 
+    def _require_rotations(self) -> None:
+        """Refuse inputs with a covariance where no formula holds for them."""
+        if self.inputs.is_isotropic:
+            return
+        if not isinstance(self.weights, weights.Gaussian):
+            raise BadValue(
+                "inputs",
+                f"{{field}} that are not isotropic need Gaussian weights, not {self.weights.name}: others "
+                "are not invariant under rotations, and the answer depends on the directions of the inputs",
+                remedy="take weights 'gaussian', or inputs 'isotropic'",
+            )
+        mu2 = self.hermite[2]
+        if mu2**2 >= NO_QUADRATIC_PART * self.output_power:
+            raise BadValue(
+                "inputs",
+                "{field} that are not isotropic need an activation without quadratic part: "
+                f"{self.activation.name!r} has μ₂ = {mu2:.4g}, and the matrix of its quadratic part, seen "
+                "through a covariance, is not invariant under rotations; no formula for it is known",
+                remedy="take an odd activation such as tanh or erf, or inputs 'isotropic'",
+            )
+
+    def require_isotropic(self, what: str) -> None:
+        """Refuse inputs with a covariance, in the name of a method that is made for white ones."""
+        inputs.require_isotropic(self.inputs, what)
+
+    @cached_property
+    def seen_weights(self) -> WeightLaw:
+        """The weights as the inputs show them: their law, or its channel averaged over the spectrum."""
+        return self.weights if self.inputs.is_isotropic else inputs.GaussianOnSpectrum(self.inputs)
+
     def offset(self, readouts: Any) -> float:
         """What is added to the outputs of a network with these k readouts before the channel acts.
 
@@ -151,6 +193,8 @@ class Problem(Shown):
             else f"channel={self.channel!r}",
             f"gamma={self.gamma!r}",
         ]
+        if not self.inputs.is_isotropic:
+            parts.append(f"inputs={_pasteable(self.inputs)}")
         return f"Problem({', '.join(parts)})"
 
     def replace(self, **changes: Any) -> Problem:
@@ -169,13 +213,14 @@ class Problem(Shown):
                 f"activation {self.activation.name!r} is a bare callable and has no description; "
                 "give it as an expression in x"
             )
-        return {
+        described = {
             "activation": self.activation.spec,
             "weights": self.weights.spec,
             "readouts": self.readouts.spec,
             "channel": self.channel.spec,
             "gamma": self.gamma,
         }
+        return described if self.inputs.is_isotropic else described | {"inputs": self.inputs.spec}
 
     @classmethod
     def from_dict(cls, description: Mapping[str, Any]) -> Problem:
@@ -213,6 +258,7 @@ _READERS: dict[str, Callable[..., Any]] = {
     "readouts": lambda given, normalise: readouts.resolve(given, normalise=normalise),
     "channel": lambda given, normalise: channels.resolve(given),
     "gamma": lambda given, normalise: _gamma(given),
+    "inputs": lambda given, normalise: inputs.resolve(given, normalise=normalise),
 }
 """One reader for each field, for Python, command line, sweep files and page alike."""
 
@@ -250,6 +296,7 @@ def _parts(given: Mapping[str, Any], normalise: bool) -> dict[str, Any]:
     """Each field as the problem keeps it, or what is wrong with it."""
     found: dict[str, Any] = {}
     defaults = {"activation": "relu", "weights": "gaussian", "readouts": "homogeneous"}
+    defaults["inputs"] = "isotropic"
     for name in _READERS:
         try:
             value = given.get(name)

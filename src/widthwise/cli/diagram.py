@@ -30,6 +30,7 @@ from .problem_options import (
     AlphaOption,
     BadInput,
     ChannelOption,
+    InputsOption,
     NormaliseOption,
     ReadoutsOption,
     WeightsOption,
@@ -76,6 +77,7 @@ def diagram(
             rich_help_panel="Problem",
         ),
     ] = "0.5",
+    inputs: InputsOption = "isotropic",
     normalise: NormaliseOption = False,
     alpha: AlphaOption = "0.1:8:40",
     quantity: Annotated[
@@ -147,6 +149,7 @@ def diagram(
         noise=float(axes["noise"][0]) if "noise" in axes else None,
         channel=channel,
         gamma=float(axes["gamma"][0]),
+        inputs=inputs,
         normalise=normalise,
     )
     check_error_option(problem, error)

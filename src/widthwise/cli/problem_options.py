@@ -16,6 +16,7 @@ from .._bad_value import BadValue, did_you_mean
 from .._sizes import MEANINGS, alpha_from, conversions
 from ..ingredients import channels, readouts
 from ..ingredients.activations import ACTIVATIONS
+from ..ingredients.inputs import INPUTS
 from ..ingredients.weights import WEIGHTS
 from ..problem import Problem, read_part
 from .output import talk
@@ -30,6 +31,7 @@ __all__ = [
     "NoiseOption",
     "NormaliseOption",
     "HiddenOption",
+    "InputsOption",
     "ReadoutsOption",
     "SamplesOption",
     "SizeOption",
@@ -156,6 +158,18 @@ SamplesOption = Annotated[
         show_default=False,
     ),
 ]
+InputsOption = Annotated[
+    str,
+    typer.Option(
+        "--inputs",
+        metavar="LAW",
+        help="Covariance of Gaussian inputs by its eigenvalues, of mean 1: isotropic, power-law:1.2,144 "
+        "(exponent, count), spiked:4,0.1 (eigenvalue, share), eigenvalues such as '1.5,0.5' or "
+        "eigenvalues@probabilities such as '3,0.5@0.2,0.8'.",
+        rich_help_panel=_PANEL,
+        autocompletion=lambda incomplete: [name for name in INPUTS if name.startswith(incomplete)],
+    ),
+]
 NormaliseOption = Annotated[
     bool,
     typer.Option(
@@ -280,6 +294,7 @@ def _from_options(
     channel: ChannelOption = None,
     gamma: GammaOption = None,
     k: HiddenOption = None,
+    inputs: InputsOption = "isotropic",
     normalise: NormaliseOption = False,
     *,
     d: Any = None,

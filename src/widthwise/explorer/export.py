@@ -67,6 +67,8 @@ def command_line(problem: Problem, reach: float) -> str:
         ("--noise" if is_gaussian else "--channel", spec_text(description["channel"])),
         ("--gamma", f"{problem.gamma:.12g}"),
     ]
+    if "inputs" in description:
+        options.append(("--inputs", spec_text(description["inputs"])))
     shared = " ".join(f"{name} {shlex.quote(value)}" for name, value in options)
     return (
         f"widthwise predict {shared} --branch all --alpha {reach / SPAN:g}:{reach:g}:60\n"
@@ -76,6 +78,6 @@ def command_line(problem: Problem, reach: float) -> str:
 
 def _with_prefix(text: str) -> str:
     """Laws and channels by their public names."""
-    for name in ("readouts", "weights", "channels"):
+    for name in ("readouts", "weights", "channels", "inputs"):
         text = text.replace(f"={name}.", f"=ww.{name}.")
     return text

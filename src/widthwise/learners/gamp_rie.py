@@ -74,6 +74,7 @@ def gamp_rie(
         ``matrix`` (S̄) and ``vector`` (S₁).
     """
     begin = time.perf_counter()
+    instance.require_white("gamp_rie")
     problem, d = instance.problem, instance.d
     mu0, mu1, mu2 = problem.hermite
     tail = float(problem.activation.tail_kernel(1.0))

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,12 +22,14 @@ from numpy.typing import ArrayLike
 
 from .._sizes import alpha_from
 from ..ingredients.activations import Activation
+from ..ingredients.inputs import Data, InputLaw, require_isotropic, resolve
 from ..problem import Problem
 
 __all__ = ["Instance", "free_memory", "outputs", "require_memory", "sample_instance"]
 
 # One independent stream for each role: asking for more of one never changes another.
 _STREAMS = ("weights", "readouts", "inputs", "labels", "test")
+_LEAST_HELD_OUT, _MOST_HELD_OUT = 100, 10_000  # rows of data to test on
 _CHUNK = 4_000_000  # pre-activations at a time in float64: 32 MB
 
 
@@ -45,13 +48,14 @@ class Instance:
     dtype: str = "float32"
     is_readout_drawn: bool = False
     _given: dict[str, np.ndarray] = field(default_factory=dict)
+    _input_law: InputLaw | None = None
 
     def __repr__(self) -> str:
         return f"Instance({self.problem!r}, d={self.d}, alpha={self.alpha:g}, seed={self.seed})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         fields = (self.problem, self.d, self.alpha, self.seed, self.dtype, self.is_readout_drawn, self._given)
-        return Instance, fields
+        return Instance, (*fields, self._input_law)
 
     @classmethod
     def from_arrays(
@@ -83,7 +87,7 @@ class Instance:
 
     def with_data(self, *, labels: ArrayLike, weights: ArrayLike) -> Instance:
         """The same inputs and readouts with another teacher and other labels."""
-        return Instance.from_arrays(
+        made = Instance.from_arrays(
             self.problem,
             self.inputs,
             labels,
@@ -92,6 +96,16 @@ class Instance:
             seed=self.seed,
             dtype=self.dtype,
         )
+        return replace(made, _input_law=self._input_law)
+
+    @property
+    def input_law(self) -> InputLaw:
+        """Where the inputs come from: the problem, unless others were given."""
+        return self.problem.inputs if self._input_law is None else self._input_law
+
+    def require_white(self, what: str) -> None:
+        """Refuse inputs that are not white, in the name of a method that is made for those."""
+        require_isotropic(self.input_law, what)
 
     @property
     def k(self) -> int:
@@ -125,9 +139,37 @@ class Instance:
         if self._given:
             return self._given["inputs"]
         require_memory(self.d * self.n * np.dtype(self.dtype).itemsize, "the inputs")
+        if self.input_law.rows is not None:
+            return np.ascontiguousarray(self.input_law.rows[self._order[: self.n]].T, dtype=self.dtype)
         # Drawn in single precision whatever the dtype, so that precision never changes the data.
-        x = self.rng("inputs").standard_normal((self.d, self.n), dtype=np.float32)
+        x = self.input_law.sample(self.rng("inputs"), self.d, self.n)
         return x.astype(self.dtype, copy=False)
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """Order of the rows of data: the first are trained on, the last are tested on."""
+        assert self.input_law.rows is not None
+        return np.asarray(self.rng("inputs").permutation(len(self.input_law.rows)))
+
+    @cached_property
+    def held_out(self) -> np.ndarray | None:
+        """Rows of data that are not trained on, d × at most 10,000; None for Gaussian inputs."""
+        rows = self.input_law.rows
+        if rows is None:
+            return None
+        kept = self._order[self.n :][-_MOST_HELD_OUT:]
+        return np.ascontiguousarray(rows[kept].T, dtype=self.dtype)
+
+    @cached_property
+    def _root(self) -> np.ndarray | None:
+        return self.input_law.root(self.d)
+
+    def seen(self, weights: np.ndarray) -> np.ndarray:
+        """WR with RRᵀ = C: products of its rows are the overlaps WCWᵀ that the inputs show."""
+        w = np.asarray(weights, dtype=float)
+        if self._root is None:
+            return w
+        return np.asarray(w * self._root if self._root.ndim == 1 else w @ self._root)
 
     @cached_property
     def labels(self) -> np.ndarray:
@@ -156,9 +198,12 @@ class Instance:
         return channel.centre - self.problem.hermite[0] * float(np.sum(self.readouts)) / math.sqrt(self.k)
 
     def test_set(self, n_test: int = 10_000) -> tuple[np.ndarray, np.ndarray]:
-        """Fresh inputs (d × n_test) and their labels, the same at every call."""
+        """Fresh inputs (d × n_test) and their labels, the same at every call; of data, what is held out."""
         inputs_rng, labels_rng = self.rng("test").spawn(2)
-        x = inputs_rng.standard_normal((self.d, n_test), dtype=np.float32).astype(self.dtype, copy=False)
+        if self.held_out is not None:
+            x = self.held_out[:, -n_test:]
+        else:
+            x = self.input_law.sample(inputs_rng, self.d, n_test).astype(self.dtype, copy=False)
         return x, self.problem.channel.sample(labels_rng, self.outputs(self.weights, x))
 
     def rng(self, role: str) -> np.random.Generator:
@@ -170,6 +215,10 @@ class Instance:
         """A description that JSON can carry; ``sample_instance(**description)`` reads it back."""
         if self._given:
             raise ValueError("an instance made from arrays has no description; keep the arrays instead")
+        if self._input_law is not None:
+            raise ValueError(
+                "an instance on given inputs has no description; state them in the problem, or keep the table"
+            )
         return {
             "problem": self.problem.to_dict(),
             "d": self.d,
@@ -182,13 +231,14 @@ class Instance:
 
 def sample_instance(
     problem: Problem | dict[str, Any],
-    d: int,
+    d: int | None = None,
     alpha: float | None = None,
     seed: int = 0,
     *,
     n: float | None = None,
     dtype: str = "float32",
     is_readout_drawn: bool = False,
+    inputs: Any = None,
 ) -> Instance:
     """A teacher with k = round(γd) units and n = round(αd²) samples, all from one seed.
 
@@ -196,7 +246,7 @@ def sample_instance(
     ----------
     problem : Problem
     d : int
-        Dimension of the inputs, large enough that k >= 1.
+        Dimension of the inputs, large enough that k >= 1; not needed for data, which have their own.
     alpha : float
         Samples per d², > 0.
     n : float
@@ -207,9 +257,16 @@ def sample_instance(
         Precision of the inputs, and of the learners that run on them.
     is_readout_drawn : bool
         Draw the readouts from P_v instead of laying out its quantiles.
+    inputs : table, law or word
+        Other inputs than the problem's: a table of data (one row a sample; centred and scaled to trace d), of
+        which n rows are trained on and others are tested on, or a law of the inputs.
     """
     if isinstance(problem, dict):
         problem = Problem.from_dict(problem)
+    given = None if inputs is None else _law_of(inputs)
+    rows = (problem.inputs if given is None else given).rows
+    if d is None and rows is not None:
+        d = rows.shape[1]
     if not (isinstance(d, (int, np.integer)) and d >= 1):
         raise ValueError(f"d must be a whole number >= 1 (dimension of the inputs), got {d!r}")
     if n is not None or alpha is None:
@@ -229,9 +286,31 @@ def sample_instance(
         raise ValueError(
             f"alpha = {alpha:g} at d = {d} leaves no sample: n = alpha d^2 rounds to 0; raise alpha"
         )
-    instance = Instance(problem, int(d), float(alpha), int(seed), dtype, is_readout_drawn)
+    if rows is not None:
+        _require_rows(rows, d, _n_samples(alpha, d))
+    instance = Instance(problem, int(d), float(alpha), int(seed), dtype, is_readout_drawn, {}, given)
     require_memory(instance.d * instance.n * np.dtype(dtype).itemsize, "the inputs")
     return instance
+
+
+def _law_of(inputs: Any) -> InputLaw:
+    if isinstance(inputs, (str, InputLaw, Mapping)):
+        return resolve(inputs)
+    return Data(inputs)
+
+
+def _require_rows(rows: np.ndarray, d: int, n: int) -> None:
+    """Refuse a dimension that the data have not, and more samples than they hold."""
+    if d != rows.shape[1]:
+        raise ValueError(
+            f"d = {d} is not the dimension of the data, which have {rows.shape[1]} columns; leave out d"
+        )
+    most = len(rows) - _LEAST_HELD_OUT
+    if n > most:
+        raise ValueError(
+            f"n = {n} samples and {_LEAST_HELD_OUT} to test on are more than the {len(rows)} rows of the "
+            f"data; take alpha <= {max(most, 0) / d**2:.3g}"
+        )
 
 
 def outputs(

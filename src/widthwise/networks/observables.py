@@ -12,6 +12,9 @@ where (h_i, h_j) is Gaussian with variances Ωᵃᵃ_ii, Ωᵇᵇ_jj and covaria
 the mean of the posterior by half of that at equilibrium (``excess_error``) and by K⁰⁰ - 2K⁰¹ + K¹² for two
 replicas at any time (eq. C.11 of arXiv:2505.24849, which does not use the Nishimori identities). The centred
 overlap of S = WᵀD_vW/√k is measured as 1 - ‖S - S⁰‖²/(2d²).
+
+For Gaussian inputs of covariance C, Ω = WᵃCWᵇᵀ/d, and everything else stays. For data K is the mean over rows
+that are held out, and overlaps are those of the covariance of the data.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ import numpy as np
 
 from ..ingredients.activations import Activation
 from ..ingredients.scaled_kernel import scaled_kernel
-from .instance import Instance
+from .instance import Instance, outputs
 
 __all__ = [
     "N_ORDERS",
@@ -90,19 +93,37 @@ class Observer:
 
     @cached_property
     def _teacher_q2(self) -> float:
-        return float(overlap_powers(self._teacher, self._teacher, 2)[1])
+        seen = self._seen(self._teacher)
+        return float(overlap_powers(seen, seen, 2)[1])
+
+    def _seen(self, network: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        return self.instance.seen(network[0]), network[1]
+
+    @cached_property
+    def _teacher_outputs(self) -> np.ndarray:
+        return self._outputs(self._teacher)
+
+    def _outputs(self, network: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        assert self.instance.held_out is not None
+        return outputs(self.instance.problem.activation, *network, self.instance.held_out)
 
     def covariance(self, a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]) -> float:
         """K of two networks, each given as (weights, readouts)."""
-        return output_covariance(self.instance.problem.activation, a, b)
+        if self.instance.held_out is not None:
+            one, two = (self._teacher_outputs if n is self._teacher else self._outputs(n) for n in (a, b))
+            return float(np.mean(one * two))
+        seen = self._seen(a)
+        other = seen if a[0] is b[0] else self._seen(b)
+        return output_covariance(self.instance.problem.activation, seen, (other[0], b[1]))
 
     def __call__(self, weights: np.ndarray, readouts: np.ndarray | None = None) -> dict[str, Any]:
         """All observables of one network, by name; readouts are the teacher's unless given."""
         student = self._student(weights, readouts)
         cross = self.covariance(student, self._teacher)
         gibbs = max(0.0, self.covariance(student, student) - 2 * cross + self.teacher_power)
-        orders = overlap_powers(student, self._teacher, N_ORDERS)
-        own = overlap_powers(student, student, 2)[1]
+        seen = self._seen(student)
+        orders = overlap_powers(seen, self._seen(self._teacher), N_ORDERS)
+        own = overlap_powers(seen, seen, 2)[1]
         return {
             "gibbs_excess_error": np.float64(gibbs),
             "excess_error": np.float64(0.5 * gibbs),
@@ -113,13 +134,13 @@ class Observer:
         }
 
     def weight_overlap(self, weights: np.ndarray, readouts: np.ndarray | None = None) -> np.ndarray:
-        """𝒬_W(v): mean of W_i·W⁰_i/d over each group of units, after matching if asked for."""
+        """𝒬_W(v): mean of W_i·CW⁰_i/d over each group of units, after matching if asked for."""
         w, _ = self._student(weights, readouts)
-        teacher = self._teacher[0]
         if self.is_matched:
             match, sign = match_units(self.instance, w, self.groups)
             w = sign[:, None] * w[match]
-        return self.groups.mean(np.einsum("ij,ij->i", w, teacher) / teacher.shape[1])
+        seen = (self.instance.seen(matrix) for matrix in (w, self._teacher[0]))
+        return self.groups.mean(np.einsum("ij,ij->i", *seen) / self.instance.d)
 
     def replicas(
         self,
@@ -195,7 +216,7 @@ def match_units(instance: Instance, weights: np.ndarray, groups: Groups) -> tupl
     """
     from scipy.optimize import linear_sum_assignment
 
-    overlap = instance.weights @ weights.T / instance.d
+    overlap = instance.seen(instance.weights) @ instance.seen(weights).T / instance.d
     parity = _parity(instance)
     turn = np.where(groups.values[groups.label] < 0, -1.0, 1.0) if parity < 0 else np.ones(instance.k)
     label = _folded_label(groups) if parity < 0 else groups.label

@@ -90,6 +90,7 @@ def _problem(problem: Problem) -> str:
         ("channel", gaussian or repr(channel)),
         ("gamma", f"{problem.gamma:g}"),
     ]
+    rows += [] if problem.inputs.is_isotropic else [("inputs", problem.inputs.name)]
     return _named("Problem", rows)
 
 

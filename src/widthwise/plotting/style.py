@@ -282,4 +282,6 @@ def title_of(problem: Problem) -> str:
     channel: Any = problem.channel
     labels = rf"$\Delta = {channel.noise:g}$" if channel.name == "gaussian" else f"{channel.name} labels"
     laws = f"{problem.weights.name} weights, {problem.readouts.name} readouts"
+    if not problem.inputs.is_isotropic:
+        laws += f", {problem.inputs.name} inputs"
     return f"{problem.activation.name}, {laws}\n" + rf"$\gamma = {problem.gamma:g}$, {labels}"

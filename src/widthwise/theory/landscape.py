@@ -168,7 +168,7 @@ def _profiles(setting: Setting, alpha: float, n_points: int) -> Landscape:
 
 def _conjugate(setting: Setting, overlap: np.ndarray) -> np.ndarray:
     """x with F(x) = 𝒬, by interpolation of ln x in the logarithm of the odds of 𝒬, polished by Newton."""
-    weights = setting.problem.weights
+    weights = setting.units.weights
     channel = weights.channel(setting.units.grid)
     odds = np.log(channel.overlap) - np.log(np.maximum(channel.mmse, 1e-300))
     use = np.concatenate([[True], np.diff(np.maximum.accumulate(odds)) > 0]) & np.isfinite(odds)

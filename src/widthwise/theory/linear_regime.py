@@ -8,6 +8,7 @@ data regime).  Its overlap q₁ maximises
 
 that is q₁ = q̂₁/(1 + q̂₁) and q̂₁ = 2α₁μ₁²ψ_out'(q_K); for Gaussian noise q̂₁ = α₁/(1 + Δ₁ - q₁) with
 Δ₁ = (Δ + ½μ₂² + g(1))/μ₁².  As α₁ → ∞, q₁ → 1 and the error is that of the main theory at α → 0.
+Inputs with a covariance average the scalar channel over their spectrum: q₁ = E_e[q̂₁e²/(1 + q̂₁e)].
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from numpy.typing import ArrayLike
 
 from .._display import Plotted
 from .._sizes import alpha_linear_from
+from ..ingredients.inputs import GaussianOnSpectrum
+from ..ingredients.weights import Gaussian
 from ..problem import Problem
 
 __all__ = ["LinearRegime", "solve_linear"]
@@ -64,10 +67,11 @@ def solve_linear(
     channel, power = problem.channel, problem.output_power
     gap = _gap(problem, log_hat)
     hat = np.exp(log_hat)
+    overlap = _signal(problem).overlap(hat)
     return LinearRegime(
         problem,
         given[()],
-        hat / (1 + hat),
+        overlap,
         hat,
         gap,
         np.asarray(channel.bayes_error(gap, power))[()],
@@ -76,10 +80,15 @@ def solve_linear(
 
 
 def _gap(problem: Problem, log_hat: np.ndarray) -> np.ndarray:
-    """r_K - q_K, with 1 - q₁ = 1/(1 + q̂₁)."""
+    """r_K - q_K."""
     _, mu1, mu2 = problem.hermite
     rest = 0.5 * mu2**2 + float(problem.activation.tail_kernel(1.0))
-    return mu1**2 * np.exp(-np.logaddexp(0, log_hat)) + rest
+    return mu1**2 * _signal(problem).mmse(np.exp(log_hat)) + rest
+
+
+def _signal(problem: Problem) -> Gaussian:
+    """The law of S₁ as the inputs show it; it is Gaussian whatever the weights are."""
+    return Gaussian() if problem.inputs.is_isotropic else GaussianOnSpectrum(problem.inputs)
 
 
 def _best_root(problem: Problem, alpha: float) -> float:
@@ -94,8 +103,8 @@ def _best_root(problem: Problem, alpha: float) -> float:
             return np.log(np.maximum(2 * alpha * mu1**2 * slope, 0.0)) - log_hat
 
     def potential(log_hat: np.ndarray) -> np.ndarray:
-        gain = np.exp(log_hat - np.logaddexp(0, log_hat)) - np.logaddexp(0, log_hat)  # q + ln(1 - q)
-        return channel.free_entropy(_gap(problem, log_hat), power) + gain / (2 * alpha)
+        cost = _signal(problem).entropy_deficit(np.exp(log_hat))  # [q + ln(1 - q)]/2 for white inputs
+        return channel.free_entropy(_gap(problem, log_hat), power) + cost / alpha
 
     values = surplus(_LOG_HAT)
     at = np.nonzero((values[:-1] > 0) & (values[1:] <= 0))[0]  # maxima of the potential

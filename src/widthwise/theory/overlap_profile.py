@@ -34,4 +34,4 @@ def overlap_profile(solution: Solution, readouts: ArrayLike, *, theory: str = "m
     pull = np.maximum(np.exp(pair.log_pull) / setting.gamma, 1e-280)
     profile = ContinuousProfile(setting.units, problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
     snr = profile.snr_at(pull, coupling, v.ravel() ** 2)
-    return np.asarray(problem.weights.overlap(snr))[0].reshape(v.shape)
+    return np.asarray(setting.units.weights.overlap(snr))[0].reshape(v.shape)

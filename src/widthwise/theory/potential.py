@@ -43,7 +43,7 @@ def rs_potential(
     denoiser = MatrixDenoiser(problem.readouts, problem.gamma)
     tau = tilt(problem, overlap)
     gap = problem.output_power - output_overlap(problem, matrix_overlap, overlap)
-    scalar = p @ (problem.weights.free_entropy(hat) - overlap * hat / 2)
+    scalar = p @ (problem.seen_weights.free_entropy(hat) - overlap * hat / 2)
     return float(
         problem.channel.free_entropy(gap, problem.output_power)
         + (problem.matrix_power - matrix_overlap) * matrix_overlap_hat / (4 * alpha)
@@ -97,7 +97,9 @@ def saddle_point_residuals(problem: Problem, solution: Solution) -> dict[str, fl
     matrix_hat = 2 * alpha * mu2**2 * slope
     mmse = denoiser.mmse(s.matrix_overlap_hat + tau)
     return {
-        "overlap": float(np.max(np.abs(s.weight_overlap - problem.weights.overlap(s.weight_overlap_hat)))),
+        "overlap": float(
+            np.max(np.abs(s.weight_overlap - problem.seen_weights.overlap(s.weight_overlap_hat)))
+        ),
         "overlap_hat": float(np.max(np.abs(s.weight_overlap_hat - hat) / (1 + np.abs(hat)))),
         "matrix_overlap": abs(s.matrix_overlap - (problem.matrix_power - mmse)),
         "matrix_overlap_hat": abs(s.matrix_overlap_hat - matrix_hat) / (1 + s.matrix_overlap_hat),

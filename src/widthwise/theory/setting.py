@@ -9,7 +9,7 @@ import numpy as np
 
 from .._bad_value import BadValue
 from ..ingredients.readouts import Discrete
-from ..problem import Problem
+from ..problem import NO_QUADRATIC_PART, Problem
 from .matrix_channel import GaussianMatrix, MatrixChannel, matrix_channel
 from .units import UnitTable, unit_table
 
@@ -109,7 +109,7 @@ def setting_of(problem: Problem, theory: str = "main") -> Setting:
 @lru_cache(maxsize=128)
 def _setting(problem: Problem, theory: str) -> Setting:
     mu2_squared = problem.hermite[2] ** 2
-    if mu2_squared < 1e-28 * problem.output_power:
+    if mu2_squared < NO_QUADRATIC_PART * problem.output_power:
         mu2_squared = 0.0  # rounding of an odd activation's μ₂
     kernel_total = float(problem.activation.tail_kernel(1.0))
     if kernel_total < 1e-28 * problem.output_power:
@@ -128,7 +128,7 @@ def _setting(problem: Problem, theory: str) -> Setting:
         problem,
         theory,
         matrix_channel(problem.readouts, problem.gamma) if is_spectral else GaussianMatrix(),
-        unit_table(problem.activation, problem.weights),
+        unit_table(problem.activation, problem.seen_weights),
         problem.gamma,
         mu2_squared,
         problem.output_power,

@@ -86,6 +86,7 @@ def state_evolution(
     n_steps : int or None
         Exactly so many steps; None iterates until the error changes by less than ``rtol`` of itself.
     """
+    problem.require_isotropic("state evolution of GAMP-RIE")
     alpha = float(alpha_from(alpha, n, d) if n is not None or alpha is None else alpha)
     if not (alpha > 0 and math.isfinite(alpha)):
         raise ValueError(f"alpha must be > 0 and finite (samples per d^2), got {alpha:g}")

@@ -136,6 +136,7 @@ class UnitTable:
         self.values = UnitValues(*(getattr(on_grid, f.name)[keep] for f in fields(UnitValues)))
         self._log_gap = np.log(np.maximum(self.values.gap, _LEAST_GAP))
         self._at_zero = evaluate_units(activation, weights, np.zeros(1))
+        self.slope_at_zero = float(self._at_zero.overlap_slope[0])  # 1, or E e² of inputs with a covariance
         self._table = PiecewiseChebyshev(
             self._logarithms,
             (float(self.log_grid[0]), float(self.log_grid[-1])),
@@ -232,6 +233,7 @@ class UnitTable:
             return np.full(shape, np.inf)
         level = np.nan_to_num(self.log_grid - self.log_force(pull, coupling), nan=np.inf)  # ln φ
         log_v2 = np.log(values2)
+        can_leave_zero = pull[:, None] * values2 * self.slope_at_zero > 1
         is_above_first = level[:, :1] < log_v2
         if which in (Root.ABOVE, Root.BELOW):
             assert beside is not None
@@ -246,11 +248,11 @@ class UnitTable:
             has_root = (cell >= 0) & (cell < self.grid.size - 1)
         result = np.full(shape, np.nan if which in (Root.ABOVE, Root.HIGHEST) else 0.0)
         # Between 0 and the first node of the grid.
-        is_tiny = (pull[:, None] * values2 > 1) & ~is_above_first
+        is_tiny = can_leave_zero & ~is_above_first
         if which in (Root.LOWEST, Root.BELOW):
             takes_tiny = is_tiny & (~has_root if which is Root.BELOW else True)
             has_root &= ~takes_tiny
-            has_root &= (pull[:, None] * values2 > 1) | (which is not Root.LOWEST)
+            has_root &= can_leave_zero | (which is not Root.LOWEST)
         else:
             takes_tiny = is_tiny & ~has_root & (which is Root.HIGHEST)
         rows, columns = np.nonzero(has_root)
