@@ -155,7 +155,7 @@ def _of_features(problem: Problem, alpha_max: float) -> list[Transition]:
     found = []
     for jump in feature_jumps(features, alpha_max):
         sizes = np.exp(0.5 * features.sums.log_v2[jump.before.n : jump.after.n])
-        overlap = problem.weights.overlap(features.snr(jump.after)[jump.before.n : jump.after.n])
+        overlap = problem.seen_weights.overlap(features.snr(jump.after)[jump.before.n : jump.after.n])
         error = jump.before.gap - jump.after.gap
         found += [
             Transition(float(v), jump.alpha, "first-order", None, float(q), error)
