@@ -137,7 +137,7 @@ def opening(n_results: int = N_RESULTS) -> None:
             assert table["excess_error"].size == n_results
             start = time.perf_counter()
             for path in files[:100]:
-                decode(path, with_trace=False)
+                decode(path)
             plain = (time.perf_counter() - start) * n_results / 100
             said = f"{taken:.2f} s (target 3), {used:.2f} s of processor"
             print(f"opening {n_results} results ({size:.0f} MB): {said}")

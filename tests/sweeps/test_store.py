@@ -12,8 +12,9 @@ import pytest
 
 import widthwise as ww
 from widthwise.sweeps import StoreError, Sweep, Task, open_store, run_task
-from widthwise.sweeps.result_file import FORMAT, encode
+from widthwise.sweeps.result_file import FORMAT, decode, encode
 from widthwise.sweeps.store import Store
+from widthwise.sweeps.store_index import _mark
 
 DATA = Path(__file__).parents[1] / "data"
 PROBLEMS = [ww.Problem("relu", gamma=0.6), ww.Problem("relu", gamma=0.6, readouts="four-point")]
@@ -152,7 +153,7 @@ def test_prune_removes_only_what_is_left_over(tmp_path):
     assert len(store.prune()) == 3 and unfinished.exists() and len(store) == 7
     assert len(store.prune(failed=True)) == 1 and len(store) == 6
     assert len(store.prune(keep=tasks[:2])) == 5 and len(store) == 2 and not unfinished.exists()
-    assert len((tmp_path / "index.jsonl").read_text().split()) == 2
+    assert len((tmp_path / "index.jsonl").read_text().splitlines()) == 2
 
 
 def test_claims_are_for_one_process_and_end_with_it(tmp_path):
@@ -179,25 +180,145 @@ def test_claims_are_for_one_process_and_end_with_it(tmp_path):
 def test_old_file_opens(tmp_path):
     """A file of format 1, made once and never again."""
     (tmp_path / "results").mkdir()
-    shutil.copy(DATA / "result_format_1.nc", tmp_path / "results" / "4b1d.nc")
+    key = decode(DATA / "result_format_1.nc").task.key
+    shutil.copy(DATA / "result_format_1.nc", tmp_path / "results" / f"{key}.nc")
     store = open_store(tmp_path)
     (entry,) = store.entries().values()
     assert entry.status == "done" and entry.task.learner == "gamp_rie" and entry.task.d == 12
     assert entry.values["excess_error"] == pytest.approx(0.04521635201411793, rel=1e-12)
-    shutil.move(tmp_path / "results" / "4b1d.nc", tmp_path / "results" / f"{entry.key}.nc")
     assert store.verify() == {} and store.trace(entry.key).sizes["draw"] > 3
 
 
-def test_file_of_a_later_version_is_refused(tmp_path):
+def test_file_of_a_later_version_is_refused_and_never_touched(tmp_path):
     import h5py
 
-    (task,) = tasks_of(d=10, alpha=1.5, seeds=1)
-    store = filled(tmp_path, [task])
-    with h5py.File(tmp_path / "results" / f"{task.key}.nc", "a") as file:
+    tasks = tasks_of(d=10, alpha=1.5)
+    store = filled(tmp_path, tasks)
+    path = tmp_path / "results" / f"{tasks[0].key}.nc"
+    with h5py.File(path, "a") as file:
         file.attrs["format"] = FORMAT + 1
+    image = path.read_bytes()
     assert f"reads formats up to {FORMAT}" in next(iter(open_store(tmp_path).damaged.values()))
     with pytest.raises(StoreError, match="install a newer one"):
-        store.read(task)
+        store.read(tasks[0])
+    with pytest.raises(StoreError, match="kept as it is: written in format"):
+        store.write(run_task(tasks[0]))
+    assert list(store.verify()) == [path.name]
+    report = rerun(Sweep(PROBLEMS[:1], 10, 1.5, 3, [WALK]), tmp_path)
+    assert (report.n_kept, report.n_done, report.n_failed) == (2, 0, 1)
+    assert "install a newer one" in report.failures[str(tasks[0])]
+    assert path.read_bytes() == image and not list(path.parent.glob("*.part"))
+
+
+def test_a_result_under_another_name_is_not_finished(tmp_path):
+    tasks = tasks_of(d=10, alpha=1.5)
+    store = filled(tmp_path, tasks[:2])
+    first, third = (tmp_path / "results" / f"{task.key}.nc" for task in (tasks[0], tasks[2]))
+    shutil.copy(first, third)
+    assert tasks[2] not in open_store(tmp_path)
+    assert tasks[0].key in open_store(tmp_path).damaged[third.name]
+    report = rerun(Sweep(PROBLEMS[:1], 10, 1.5, 3, [WALK]), tmp_path)
+    assert (report.n_kept, report.n_done) == (2, 1) and store.verify() == {}
+    assert third.with_name(third.name + ".damaged").read_bytes() == first.read_bytes()  # kept
+
+
+def test_an_edited_index_is_not_believed(tmp_path):
+    tasks = tasks_of(d=10, alpha=1.5)
+    filled(tmp_path, tasks)
+    truth = open_store(tmp_path).to_dataframe()
+    index = tmp_path / "index.jsonl"
+    lines = index.read_text().split("\n")
+    number = next(i for i, line in enumerate(lines) if tasks[1].key in line)
+    value = open_store(tmp_path).entries()[tasks[1].key].values["excess_error"]
+    lines[number] = lines[number].replace(f'"excess_error":{value!r}', '"excess_error":123.0')
+    assert "123.0" in lines[number]
+    index.write_text("\n".join(lines))
+    assert open_store(tmp_path).to_dataframe().equals(truth)
+    # One that is signed as if it had been written is shown, but found.
+    text = lines[number].split(" ", 1)[1]
+    lines[number] = f"{_mark(text)} {text}"
+    index.write_text("\n".join(lines))
+    store = open_store(tmp_path)
+    assert store.entries()[tasks[1].key].values["excess_error"] == 123.0
+    wrong = store.verify()
+    assert list(wrong) == ["index.jsonl"] and tasks[1].key in wrong["index.jsonl"]
+    assert store.verify() == {} and open_store(tmp_path).to_dataframe().equals(truth)
+
+
+@pytest.mark.parametrize("line", ["null", "[]", "7", '{"key": 3}', "{" * 5000, '"', "\x00\xff", "NaN"])
+def test_an_index_of_anything_is_made_again(tmp_path, line):
+    tasks = tasks_of(d=10, alpha=1.5)
+    filled(tmp_path, tasks)
+    (tmp_path / "index.jsonl").write_text(f"{line}\n{_mark(line)} {line}\n")
+    assert len(open_store(tmp_path)) == 3 and open_store(tmp_path).verify() == {}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "loop"])
+def test_what_is_no_file_is_named_and_kept(tmp_path, kind):
+    tasks = tasks_of(d=10, alpha=1.5)
+    store = filled(tmp_path, tasks[:2])
+    path = tmp_path / "results" / f"{tasks[2].key}.nc"
+    {
+        "link": lambda: path.symlink_to("nowhere"),
+        "loop": lambda: path.symlink_to(path.name),
+        "pipe": lambda: os.mkfifo(path),
+        "folder": path.mkdir,
+    }[kind]()
+    assert list(open_store(tmp_path).damaged) == [path.name]
+    assert list(store.verify(set_aside=False)) == [path.name]
+    with pytest.raises(StoreError, match="is damaged"):
+        store.read(tasks[2])
+    report = rerun(Sweep(PROBLEMS[:1], 10, 1.5, 3, [WALK]), tmp_path)
+    assert (report.n_kept, report.n_done) == (2, 1) and store.verify() == {}
+    assert os.path.lexists(path.with_name(path.name + ".damaged"))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("format", "one"),
+        ("format", [1, 1]),
+        ("description", "not json"),
+        ("description", "[]"),
+        ("description", 3.0),
+        ("status", "perhaps"),
+        ("status", 1),
+        ("error", [1.0, 2.0]),
+        ("error", "edited"),
+        ("timings", "[]"),
+        ("timings", '{"seconds": "long"}'),
+        ("warnings", "{}"),
+        ("version", 0.1),
+        ("digest", 5),
+    ],
+)
+def test_attributes_of_any_kind_are_damage_and_no_traceback(tmp_path, name, value):
+    import h5py
+
+    tasks = tasks_of(d=10, alpha=1.5)
+    store = filled(tmp_path, tasks)
+    path = tmp_path / "results" / f"{tasks[0].key}.nc"
+    with h5py.File(path, "a") as file:
+        file.attrs[name] = value
+    assert list(open_store(tmp_path).damaged) == [path.name]
+    assert len(open_store(tmp_path).to_dataframe()) == 2
+    assert list(store.verify()) == [path.name] and not path.exists()
+
+
+def test_numbers_that_were_never_written_are_damage(tmp_path):
+    import h5py
+
+    tasks = tasks_of(d=10, alpha=1.5)
+    store = filled(tmp_path, tasks)
+    paths = [tmp_path / "results" / f"{task.key}.nc" for task in tasks]
+    with h5py.File(paths[0], "a") as file:
+        file.create_dataset("endless", shape=(10**12,), dtype="f8", chunks=(1000,))
+    with h5py.File(paths[1], "a") as file:
+        file["elsewhere"] = h5py.ExternalLink(str(paths[2]), "excess_error")
+    wrong = store.verify()
+    assert "never written" in wrong[paths[0].name] and "not in this file" in wrong[paths[1].name]
+    assert len(wrong) == 2
 
 
 def test_place_that_is_no_store(tmp_path):

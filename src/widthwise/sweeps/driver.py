@@ -116,6 +116,7 @@ class _Driver:
         self.arrived: dict[Future[Any], Task] = {}
         self.deaths: Counter[tuple[str, str]] = Counter()
         self.entries = entries = store.entries()
+        newer = store.newer
         self.room = 0.9 * (free_memory() or math.inf)
         self.before: dict[str, int | None] = {}
         for task in tasks:
@@ -124,6 +125,8 @@ class _Driver:
                 self.report.n_kept += 1
             elif entry is not None and not retry_failed:
                 self.report.failures[str(task)] = entry.error
+            elif task.key in newer:
+                self.report.failures[str(task)] = f"its result is kept but cannot be read: {newer[task.key]}"
             else:
                 self.before[task.key] = store.modified(task.key)
                 self.pending.append(task)
@@ -259,7 +262,9 @@ class _Driver:
 
     def _note_finished_elsewhere(self, task: Task) -> None:
         entry = self.store.entry(task.key)
-        if entry is None:  # damaged already: ours to do again
+        if task.key in self.store.newer:
+            self.report.failures[str(task)] = f"its result cannot be read: {self.store.newer[task.key]}"
+        elif entry is None:  # damaged already: ours to do again
             self.before[task.key] = self.store.modified(task.key)
             self.pending.append(task)
         elif entry.status == "done":

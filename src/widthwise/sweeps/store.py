@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._display import Plotted
 from .result import Result
-from .result_file import DamagedFile, decode, digest, encode, read_header
+from .result_file import DamagedFile, NewerFile, decode, encode
 from .store_index import Entry, Index
 from .task import DISK_ERRORS, Task
 
@@ -80,6 +81,11 @@ class Store(Plotted):
         self._index.read()
         return dict(self._index.damaged)
 
+    @property
+    def newer(self) -> dict[str, str]:
+        """Keys whose file only a later version can read, as of the last reading, with the reason."""
+        return dict(self._index.newer)
+
     def __contains__(self, task: Task) -> bool:
         return task.key in self.entries()
 
@@ -90,9 +96,11 @@ class Store(Plotted):
         """The whole result of a task (or of a key, or of the beginning of one)."""
         key = task.key if isinstance(task, Task) else self.find(task)
         try:
-            return decode(self._file(key))
+            return decode(self._file(key), key=key)
         except FileNotFoundError:
             raise KeyError(f"{self!r} has no result of {task}") from None
+        except NewerFile as error:
+            raise StoreError(f"{self._file(key).name} cannot be read: {error}") from None
         except DamagedFile as error:
             raise StoreError(f"{self._file(key).name} is damaged ({error}); run its sweep again") from None
 
@@ -150,7 +158,10 @@ class Store(Plotted):
             probe.unlink()
 
     def write(self, result: Result, image: bytes | None = None) -> None:
-        """Keep a result: under another name, synced, then renamed."""
+        """Keep a result: under another name, synced, then renamed.
+
+        What cannot be read in its place is set aside; what a later version wrote is not, but a StoreError.
+        """
         image = encode(result) if image is None else image
         target = self._file(result.task.key)
         beside = target.with_name(f"{target.name}.{os.getpid()}.part")
@@ -160,8 +171,9 @@ class Store(Plotted):
                     file.write(image)
                     file.flush()
                     os.fsync(file.fileno())
+                self._set_aside_if_wrong(target)
                 os.replace(beside, target)
-            except OSError:
+            except (OSError, StoreError):
                 with contextlib.suppress(OSError):
                     beside.unlink()
                 raise
@@ -175,7 +187,7 @@ class Store(Plotted):
         """When the file of a key was last written, None if there is none."""
         try:
             return self._file(key).stat().st_mtime_ns
-        except FileNotFoundError:
+        except OSError:
             return None
 
     def claim(self, key: str) -> bool:
@@ -217,21 +229,38 @@ class Store(Plotted):
     # --- care --------------------------------------------------------------------------------------
 
     def verify(self, *, set_aside: bool = True) -> dict[str, str]:
-        """Read every file through; what is wrong, by name of the file.
+        """Read every file through and compare it with its digests and the index; what is wrong, by name.
 
         Damaged files are set aside (renamed to ``....damaged``), so that the next run of their sweep makes
-        them again.
+        them again, and the index is made again. What a later version wrote is named and stays.
         """
         wrong = {}
-        for path in sorted(self.results.glob("*.nc")):
-            reason = _what_is_wrong(path)
-            if not reason:
+        names = sorted(name for name in _listed(self.results) if name.endswith(".nc"))
+        for path in (self.results / name for name in names):
+            error = _what_is_wrong(path)
+            if error is None:
                 continue
-            wrong[path.name] = reason
-            if set_aside:
+            wrong[path.name] = str(error)
+            if set_aside and not isinstance(error, NewerFile):
                 with contextlib.suppress(OSError):
-                    os.replace(path, path.with_name(path.name + ".damaged"))
+                    os.replace(path, _free_name(path))
+        lines = self._index.wrong_lines()
+        if lines:
+            wrong["index.jsonl"] = f"it says something else than the files of {', '.join(lines[:3])}"
+            wrong["index.jsonl"] += f" and {len(lines) - 3} more" if len(lines) > 3 else ""
+        if set_aside:
+            with contextlib.suppress(OSError):
+                self._index.rewrite()
         return wrong
+
+    def _set_aside_if_wrong(self, path: Path) -> None:
+        if not os.path.lexists(path):
+            return
+        error = _what_is_wrong(path)
+        if isinstance(error, NewerFile):
+            raise StoreError(f"{path.name} is kept as it is: {error}")
+        if error is not None:
+            os.replace(path, _free_name(path))
 
     def prune(self, *, failed: bool = False, keep: Iterable[Task] | None = None) -> list[str]:
         """Remove what is left over: unfinished writes, damaged files, checkpoints of finished tasks.
@@ -239,7 +268,7 @@ class Store(Plotted):
         With ``failed`` also failed results; with ``keep`` all results and checkpoints of other tasks.
         Returns the names removed. Not while a sweep is running on the store.
         """
-        removed = [*self.results.glob("*.part"), *self.results.glob("*.damaged")]
+        removed = [*self.results.glob("*.part"), *self.results.glob("*.damaged*")]
         entries = self.entries()
         done = {key for key, entry in entries.items() if entry.status == "done"}
         wanted = None if keep is None else {task.key for task in keep}
@@ -276,17 +305,27 @@ class Store(Plotted):
             ) from error
 
 
-def _what_is_wrong(path: Path) -> str:
+def _what_is_wrong(path: Path) -> DamagedFile | None:
     try:
-        head = read_header(path)
-        result = decode(path)
-    except (DamagedFile, ValueError, TypeError, KeyError) as error:
-        return str(error)
-    if f"{result.task.key}.nc" != path.name:
-        return f"its description has the key {result.task.key}"
-    if head.get("digest") and head["digest"] != digest(result):
-        return "its numbers are not those that were written (the digest differs)"
-    return ""
+        decode(path, key=path.name.removesuffix(".nc"))
+    except DamagedFile as error:
+        return error
+    except FileNotFoundError:  # just removed
+        return None
+    return None
+
+
+def _listed(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []
+
+
+def _free_name(path: Path) -> Path:
+    """Where a damaged file is set aside, beside those of before."""
+    names = (f"{path.name}.damaged{number or ''}" for number in itertools.count())
+    return next(path.with_name(name) for name in names if not os.path.lexists(path.with_name(name)))
 
 
 def _place(key: str) -> int:

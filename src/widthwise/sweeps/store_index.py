@@ -1,21 +1,24 @@
 """The numbers of all results in one file, so that opening a store does not open thousands.
 
-A line is the JSON of an entry. It counts only while the file of the result has the size and the time that
-the line says; other files are read themselves and their lines added, if the store can be written to.
+A line is the JSON of an entry behind a digest of it. It counts only while the digest agrees and the file of
+the result has the size and the time that the line says; other files are read themselves, checked, and their
+lines added, if the store can be written to.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import stat
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from .result import Result
-from .result_file import DamagedFile, decode
+from .result_file import DamagedFile, NewerFile, decode
 from .task import Task
 
 __all__ = ["Entry", "Index"]
@@ -58,6 +61,7 @@ class Index:
         self.path = path
         self.results = results
         self.damaged: dict[str, str] = {}
+        self.newer: dict[str, str] = {}
         self._entries: dict[str, Entry] = {}
         self._position = 0
 
@@ -69,12 +73,14 @@ class Index:
             for item in listing:
                 if item.name.endswith(".nc"):
                     with contextlib.suppress(FileNotFoundError):
-                        files[item.name.removesuffix(".nc")] = item.stat()
-        self.damaged = {}
+                        is_link = item.is_symlink() and not os.path.exists(item.path)
+                        files[item.name.removesuffix(".nc")] = item.stat(follow_symlinks=not is_link)
+        self.damaged, self.newer = {}, {}
         found, fresh = {}, []
         for key in sorted(files):
             seen, entry = files[key], self._entries.get(key)
-            if entry is None or (entry.size, entry.modified) != (seen.st_size, seen.st_mtime_ns):
+            is_known = entry is not None and (entry.size, entry.modified) == (seen.st_size, seen.st_mtime_ns)
+            if entry is None or not is_known or not stat.S_ISREG(seen.st_mode):
                 entry = self._from_file(key, seen)
                 if entry is None:
                     continue
@@ -90,9 +96,16 @@ class Index:
         """The entry of one key, from its file."""
         try:
             seen = (self.results / f"{key}.nc").stat()
-        except FileNotFoundError:
+        except OSError:
             return None
         return self._from_file(key, seen)
+
+    def wrong_lines(self) -> list[str]:
+        """Keys whose line is believed and says something else than the file."""
+        believed = self.read()
+        self._entries = {}  # now from the files
+        written = {key: _line(entry) for key, entry in self.read().items()}
+        return [key for key, line in written.items() if key in believed and line != _line(believed[key])]
 
     def add(self, result: Result) -> None:
         """Note a result whose file was just written."""
@@ -103,6 +116,7 @@ class Index:
 
     def rewrite(self) -> None:
         """Start the file again with what is there."""
+        self._entries = {}
         entries = self.read()
         beside = self.path.with_suffix(f".{os.getpid()}.part")
         beside.write_text("".join(map(_line, entries.values())), encoding="utf-8")
@@ -112,11 +126,13 @@ class Index:
     def _from_file(self, key: str, seen: os.stat_result) -> Entry | None:
         path = self.results / f"{key}.nc"
         try:
-            return _entry(decode(path, with_trace=False), seen)
+            return _entry(decode(path, key=key), seen)
         except FileNotFoundError:
             return None
-        except (DamagedFile, ValueError, TypeError, KeyError) as error:
+        except DamagedFile as error:
             self.damaged[path.name] = str(error)
+            if isinstance(error, NewerFile):
+                self.newer[key] = str(error)
             return None
 
     def _read_lines(self) -> None:
@@ -134,7 +150,10 @@ class Index:
             if not line:
                 continue
             try:
-                entry = Entry(**json.loads(line))
+                mark, text = line.decode().split(" ", 1)
+                if mark != _mark(text):
+                    continue
+                entry = Entry(**json.loads(text))
             except (ValueError, TypeError):
                 continue
             self._entries[entry.key] = entry
@@ -168,4 +187,10 @@ def _entry(result: Result, seen: os.stat_result) -> Entry:
 
 
 def _line(entry: Entry) -> str:
-    return json.dumps(asdict(entry), separators=(",", ":")) + "\n"
+    text = json.dumps(asdict(entry), separators=(",", ":"))
+    return f"{_mark(text)} {text}\n"
+
+
+def _mark(text: str) -> str:
+    """What tells a line that was written from one that was torn or edited."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
