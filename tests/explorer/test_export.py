@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import widthwise as ww
+from patience import PATIENCE
 
 pytest.importorskip("dash")
 
@@ -157,12 +158,13 @@ def test_command_serves_until_interrupted():
     ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
-            assert "warning: anyone who can reach" in process.stderr.readline()
-            port = re.search(r":(\d+)/", process.stderr.readline()).group(1)
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=60) as answer:
+            assert "others can reach 0.0.0.0" in process.stderr.readline()
+            port, token = re.search(r":(\d+)/\?token=(\S+)", process.stderr.readline()).groups()
+            visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            with visitor.open(f"http://127.0.0.1:{port}/?token={token}", timeout=PATIENCE) as answer:
                 assert b"widthwise explorer" in answer.read()
             process.send_signal(signal.SIGINT)
-            assert "ended" in process.communicate(timeout=120)[1]
+            assert "ended" in process.communicate(timeout=PATIENCE)[1]
         finally:
             process.kill()
     assert process.returncode == 0

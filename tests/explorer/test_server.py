@@ -1,5 +1,6 @@
 """The server: headers, limits, and that bad requests leave it alive."""
 
+import http.cookiejar
 import json
 import urllib.error
 import urllib.request
@@ -8,11 +9,15 @@ import pytest
 
 pytest.importorskip("dash")
 
+from patience import PATIENCE
+from widthwise.explorer.security import is_home, new_token
+from widthwise.explorer.serve import Running
+
 
 def fetch(address, path="", data=None, **headers):
     request = urllib.request.Request(address + path, data=data, headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             return answer.status, dict(answer.headers), answer.read()
     except urllib.error.HTTPError as error:
         return error.code, dict(error.headers), error.read()
@@ -34,6 +39,49 @@ def test_requests_from_elsewhere_are_refused(address):
     for path in ("_dash-update-component", "live/curve", "live/point"):
         assert fetch(address, path, body, Origin="http://evil.example", **json_type)[0] == 403
     assert fetch(address, Host="evil.example")[0] == 403
+    host = address.split("/")[2]
+    assert fetch(address, Origin=f"http://{host}")[0] == 200
+    for origin in (
+        f"http://evil://{host}",
+        f"evil://{host}",
+        f"http://user@{host}",
+        f"http://{host}.evil.example",
+        f"http://{host}/",
+        host,
+        "null",
+        "",
+    ):
+        assert fetch(address, Origin=origin)[0] == 403, origin
+
+
+def test_a_page_that_others_can_reach_asks_for_its_token(monkeypatch):
+    """Served on this machine all the same: only the address is called foreign."""
+    monkeypatch.setattr("widthwise.explorer.serve.is_home", lambda host: False)
+    monkeypatch.setenv("WIDTHWISE_TOKEN", "a secret & more")
+    with Running() as running:
+        address = running.address
+        assert running.entry == f"{address}?token=a%20secret%20%26%20more"
+        for path in ("", "_dash-layout", "assets/page.js", "?token=", "?token=a%20secret"):
+            status, _, body = fetch(address, path)
+            assert (
+                status == 401 and body == b"a token is asked for: open the address that the server printed\n"
+            )
+        json_type = {"Content-Type": "application/json"}
+        assert fetch(address, "live/curve?token=a%20secret%20%26%20more", b"{}", **json_type)[0] == 401
+        assert fetch(address, Cookie="widthwise-token=wrong")[0] == 401
+        jar = http.cookiejar.CookieJar()
+        visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(jar))
+        with visitor.open(running.entry + "&gamma=0.3", timeout=PATIENCE) as answer:
+            assert answer.status == 200 and answer.url == address + "?gamma=0.3"
+        (cookie,) = jar
+        assert cookie.has_nonstandard_attr("HttpOnly") and cookie.get_nonstandard_attr("SameSite") == "Strict"
+        assert visitor.open(address + "_dash-layout", timeout=PATIENCE).status == 200
+
+
+def test_which_addresses_are_this_machine():
+    assert all(map(is_home, ("127.0.0.1", "127.0.0.2", "localhost", "::1", "[::1]")))
+    assert not any(map(is_home, ("0.0.0.0", "::", "192.168.0.3", "example.org", "localhost.example.org", "")))
+    assert new_token() != new_token() and len(new_token()) >= 32
 
 
 def test_a_flood_of_bad_requests_leaves_it_alive(address):

@@ -1,5 +1,6 @@
 """Instances: reproducible from their description, checked before anything is allocated."""
 
+import math
 import pickle
 import subprocess
 import sys
@@ -141,3 +142,28 @@ def test_the_mean_of_the_output_is_the_one_that_the_channel_states():
     expected = -0.3 - problem.hermite[0] * np.sqrt(instance.k) / (4 * 30)
     z = (np.mean(means) - expected) / (np.std(means, ddof=1) / np.sqrt(len(means)))
     assert abs(z) < 4, z
+
+
+@pytest.mark.parametrize("name", ["inputs", "labels", "weights", "readouts"])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_own_arrays_must_be_finite(name, value):
+    instance = ww.sample_instance(ww.Problem("relu", gamma=0.6), d=5, alpha=1.7)
+    arrays = {part: np.array(getattr(instance, part)) for part in ("inputs", "labels", "weights", "readouts")}
+    arrays[name].flat[2] = value
+    with pytest.raises(ValueError, match=f"{name} must be finite|is no label of"):
+        Instance.from_arrays(instance.problem, **arrays)
+
+
+def test_own_arrays_must_fit_their_precision_and_shape():
+    instance = ww.sample_instance(ww.Problem("relu", gamma=0.6), d=5, alpha=1.7, dtype="float64")
+    arrays = {part: np.array(getattr(instance, part)) for part in ("inputs", "labels", "weights", "readouts")}
+    large = arrays | {"inputs": arrays["inputs"] * 1e300}
+    assert Instance.from_arrays(instance.problem, **large, dtype="float64").inputs.max() > 1e299
+    with pytest.raises(ValueError, match=r"inputs must be finite in float32, but entry \(0, 0\) is -?inf"):
+        Instance.from_arrays(instance.problem, **large)
+    with pytest.raises(ValueError, match="dtype must be 'float32' or 'float64', got 'object'"):
+        Instance.from_arrays(instance.problem, **arrays, dtype="object")
+    with pytest.raises(ValueError, match="inputs must be a d × n array"):
+        Instance.from_arrays(instance.problem, **arrays | {"inputs": arrays["inputs"][0]})
+    with pytest.raises(ValueError, match="inputs must be an array of numbers, got str"):
+        Instance.from_arrays(instance.problem, **arrays | {"inputs": "none"})

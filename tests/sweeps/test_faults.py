@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import io
 import itertools
 import os
 import signal
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -295,10 +296,51 @@ def test_ctrl_c_keeps_what_is_done(tmp_path):
     assert report.n_kept + report.n_done == 12 and report.n_kept >= 1
 
 
-def test_broken_checkpoint_is_started_again(tmp_path):
-    task = Task(PROBLEM, 10, 1.0, 0, WALK)
+def archive(**arrays):
+    image = io.BytesIO()
+    np.savez(image, **arrays)
+    return image.getvalue()
+
+
+@pytest.mark.parametrize("learner", [WALK, "hmc"])
+@pytest.mark.parametrize(
+    "content",
+    [b"PK\x03\x04 torn", b"", b"text", archive(other=np.ones(3)), archive(fingerprint=np.array("another"))],
+    ids=["torn", "empty", "text", "without fingerprint", "of another run"],
+)
+def test_checkpoint_of_anything_is_set_aside_and_the_task_started_again(tmp_path, learner, content):
+    settings = {"iterations": 3} if learner == "hmc" else {}
+    task = Task(PROBLEM, 6, 1.0, 0, learner, settings)
     store = Store(tmp_path)
     store.prepare()
-    (store.checkpoints / f"{task.key}.npz").write_bytes(b"PK\x03\x04 torn")
+    checkpoint = store.checkpoints / f"{task.key}.npz"
+    checkpoint.write_bytes(content)
     with ThreadPoolExecutor(1) as threads:
         assert run_tasks([task], store, executor=threads, progress=False).n_done == 1
+    assert checkpoint.with_name(f"{checkpoint.name}.damaged").read_bytes() == content
+    assert not checkpoint.exists()
+
+
+def test_ctrl_c_does_not_wait_for_workers_that_will_never_answer(tmp_path, monkeypatch):
+    """As a cluster whose workers are gone: futures that run for ever."""
+
+    class Gone(Executor):
+        n_workers = 2
+
+        def submit(self, fn, /, *args, **kwargs):
+            future = Future()
+            future.set_running_or_notify_cancel()
+            return future
+
+    waits = []
+
+    def waited(futures, timeout=None, return_when=None):
+        waits.append(timeout)
+        if return_when is not None:
+            raise KeyboardInterrupt
+        return set(), set(futures)
+
+    monkeypatch.setattr("widthwise.sweeps.driver.wait", waited)
+    with pytest.raises(KeyboardInterrupt, match="0 results are kept"):
+        run_tasks([Task(PROBLEM, 10, 1.0, 0, WALK)], tmp_path, executor=Gone(), progress=False)
+    assert waits[-1] <= 2.0

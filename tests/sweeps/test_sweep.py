@@ -7,6 +7,9 @@ import pytest
 
 import widthwise as ww
 from widthwise.sweeps import LocalProcesses, Sweep, Task, open_store, run_task, run_tasks
+from widthwise.sweeps.estimate import forecast
+from widthwise.sweeps.store import Store
+from widthwise.sweeps.sweep import LearnerSpec
 from widthwise.sweeps.sweep_file import SweepFileError, read_sweep
 
 PROBLEMS = [ww.Problem("relu", gamma=0.6), ww.Problem("relu", gamma=0.6, readouts="four-point")]
@@ -94,6 +97,40 @@ def test_file_says_the_same(tmp_path):
         ("steps = 3", "step = 3", 13, "has no setting 'step'"),
         ('"gamp_rie"', '"gamp_rei"', 16, "unknown learner 'gamp_rei'"),
         ("damping = 0.1", "damping = = 0.1", 17, "invalid value"),
+        ("seeds = 2", 'seeds = 2\nis_readout_drawn = "no"', 4, "is_readout_drawn must be true or false"),
+        ("seeds = 2", "seeds = 2\nis_readout_drawn = 0", 4, "is_readout_drawn must be true or false, got 0"),
+        ("seeds = 2", 'seeds = 2\ndtype = "object"', 4, "dtype must be 'float32' or 'float64', got 'object'"),
+        ("seeds = 2", 'seeds = 2\ndtype = ["float32"]', 4, "dtype must be 'float32' or"),
+        ("gamma = 0.6", 'gamma = 0.6\nnormalise = "no"', 10, "normalise must be true or false, got 'no'"),
+        ('"relu"', "[]", 6, "activation must not be an empty list"),
+        ("gamma = 0.6", "gamma = nan", 9, "gamma must be > 0 and finite"),
+        ("gamma = 0.6", f"gamma = {[0.3 + i / 1e4 for i in range(6000)]}", 9, "at most 10000 problems"),
+        ("d = [10, 12]", "d = inf", 1, "d must hold whole numbers >= 1.*, got inf"),
+        ("d = [10, 12]", "d = nan", 1, "d must hold whole numbers >= 1.*, got nan"),
+        ("d = [10, 12]", "d = {a = 1}", 1, "d must hold whole numbers"),
+        ("d = [10, 12]", "d = [[1, 2], [3]]", 1, "d must hold whole numbers"),
+        ("d = [10, 12]", 'd = [10, "12"]', 1, "d must hold whole numbers >= 1.*, got '12'"),
+        ("d = [10, 12]", "d = 2020-01-01", 1, "d must hold whole numbers"),
+        ("d = [10, 12]", "d = []", 1, "d must not be an empty list"),
+        ("d = [10, 12]", "d = 100000000", 1, "inputs of .* TiB, more than any machine holds"),
+        ("d = [10, 12]", "d = 1e300", 1, "d must hold whole numbers"),
+        ('alpha = "0.5:1.5:3"', "alpha = [[0.5], [1]]", 2, "alpha must hold numbers > 0"),
+        ('alpha = "0.5:1.5:3"', "alpha = inf", 2, "alpha must hold numbers > 0"),
+        ('alpha = "0.5:1.5:3"', 'alpha = "0.5:1.5:1000000000"', 2, "count >= 2 and <= 100000"),
+        ('alpha = "0.5:1.5:3"', 'alpha = "nan:1.5:3"', 2, "alpha must hold numbers > 0"),
+        ("seeds = 2", "seeds = inf", 3, "seeds must hold whole numbers >= 0, got inf"),
+        ("seeds = 2", "seeds = true", 3, "seeds must hold whole numbers >= 0, got True"),
+        ("seeds = 2", "seeds = 10000000000000000", 3, "seeds must be a number >= 1"),
+        ("damping = 0.1", "damping = nan", 17, "setting 'damping' of gamp_rie must be a finite number"),
+        ("damping = 0.1", 'damping = "much"', 17, "setting 'damping' of gamp_rie must be a number"),
+        (
+            "damping = 0.1",
+            "damping = 2020-01-01",
+            17,
+            "setting 'damping' of gamp_rie must be a finite number",
+        ),
+        ('"gamp_rie"', '".:b"', 16, "learner '.:b' cannot be imported"),
+        ('"gamp_rie"', '":"', 16, "learner ':' cannot be imported"),
     ],
 )
 def test_file_errors_name_the_line(tmp_path, old, new, line, message):
@@ -101,6 +138,73 @@ def test_file_errors_name_the_line(tmp_path, old, new, line, message):
     path = written(tmp_path, GOOD.replace(old, new))
     with pytest.raises(SweepFileError, match=f"line {line}: .*{message}"):
         read_sweep(path)
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings", "message"),
+    [
+        ("hmc", {"iterations": "many"}, "'iterations' of hmc must be a whole number, got 'many'"),
+        ("hmc", {"iterations": 3.5}, "'iterations' of hmc must be a whole number"),
+        ("hmc", {"n_chains": [2]}, "'n_chains' of hmc must be a whole number"),
+        ("metropolis", {"temperatures": 3}, "'temperatures' of metropolis must be"),
+        ("adam", {"batch_size": "x"}, "'batch_size' of adam must be"),
+    ],
+)
+def test_settings_have_the_types_that_the_learner_states(learner, settings, message):
+    with pytest.raises(ValueError, match=message):
+        LearnerSpec(learner, settings)
+
+
+def test_a_billion_tasks_are_made_one_at_a_time(tmp_path, monkeypatch):
+    sweep = Sweep(PROBLEMS, [10, 12, 10], [0.5, 1.5, 0.5], 100_000_000, [WALK, "gamp_rie", WALK])
+    tasks = sweep.tasks()
+    assert len(tasks) == 16 * 10**8
+    first, last = tasks[0], tasks[-1]
+    assert next(iter(tasks)) == first and first.seed == 0 and last.seed == 10**8 - 1
+    assert (last.learner, last.d, last.alpha) == ("gamp_rie", 12, 1.5)
+    assert first in tasks and last in tasks and tasks[10**9 + 7] in tasks
+    assert Task(PROBLEMS[0], 10, 0.5, 10**8, WALK) not in tasks
+    assert Task(PROBLEMS[0], 10, 0.5, 0, WALK, {"steps": 3}) not in tasks
+    filled = Store(tmp_path)
+    filled.prepare()
+    filled.write(run_task(first))
+    monkeypatch.setattr("widthwise._workers.LocalProcesses", concurrent.futures.ThreadPoolExecutor)
+    said = forecast(tasks, filled, 2)
+    assert said.startswith("1600000000 tasks, 1599999999 to run: about ")
+    # They run the same way: the driver has looked no further than it had to.
+    stop = Stop(3)
+    with concurrent.futures.ThreadPoolExecutor(1) as threads, pytest.raises(Stop):
+        run_tasks(tasks, filled, executor=threads, progress=stop)
+    assert 3 <= len(filled) < 30
+
+
+class Stop(Exception):
+    """Raises itself after some results."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def __call__(self, result, report):
+        self.left -= 1
+        if not self.left:
+            raise self
+
+
+def test_tasks_are_those_of_the_product_in_its_order():
+    sweep = Sweep(PROBLEMS, [12, 10], [0.5, 1.5], [4, 1, 4], [WALK, ("gamp_rie", {"damping": 0.1})])
+    wanted = [
+        Task(problem, d, alpha, seed, name, settings)
+        for name, settings in ((WALK, {}), ("gamp_rie", {"damping": 0.1}))
+        for problem in PROBLEMS
+        for d in (12, 10)
+        for alpha in (0.5, 1.5)
+        for seed in (4, 1)
+    ]
+    tasks = sweep.tasks()
+    assert list(tasks) == wanted and [tasks[i] for i in range(len(tasks))] == wanted
+    assert tasks[3:6] == wanted[3:6] and tasks[-2] == wanted[-2]
+    with pytest.raises(IndexError):
+        tasks[len(wanted)]
 
 
 def test_file_without_learner(tmp_path):

@@ -62,7 +62,7 @@ def test_key_is_the_same_in_another_process():
 def test_what_cannot_be_described_is_refused():
     with pytest.raises(ValueError, match="bare callable.*give it as an expression"):
         _ = Task(ww.Problem(np.tanh), 10, 1.0, 0, "hmc").text
-    with pytest.raises(ValueError, match="settings of hmc must be numbers.*ndarray"):
+    with pytest.raises(ValueError, match="setting 'start' of hmc must be a finite number.*ndarray"):
         Task(PROBLEM, 10, 1.0, 0, "hmc", {"start": np.zeros((3, 10))})
 
 

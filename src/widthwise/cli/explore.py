@@ -13,8 +13,6 @@ __all__ = ["app"]
 
 app = typer.Typer(add_completion=False)
 
-_HOME = ("127.0.0.1", "localhost", "::1")
-
 
 @app.command()
 def explore(
@@ -23,7 +21,7 @@ def explore(
         typer.Option(
             "--host",
             metavar="ADDRESS",
-            help="Address to listen on; others than this machine's own give a warning.",
+            help="Address to listen on; at others than this machine's own the page asks for a token.",
         ),
     ] = "127.0.0.1",
     port: Annotated[
@@ -48,14 +46,15 @@ def explore(
     if not 0 <= port <= 65535:
         raise BadInput(f"--port must lie between 0 and 65535; got {port}")
     try:
+        from ..explorer.security import is_home
         from ..explorer.serve import serve
     except ImportError as error:
         raise BadInput(
             f"the explorer needs {error.name}, which is not installed; pip install 'widthwise[explorer]'"
         ) from None
     opened = _opened(store)
-    if host not in _HOME:
-        talk(f"warning: anyone who can reach {host} can use this page and make this machine compute")
+    if not is_home(host):
+        talk(f"others can reach {host}: the page answers those only who open it with its token")
     try:
         serve(host, port, store=opened, has_browser=not no_browser, announce=talk)
     except OSError as error:

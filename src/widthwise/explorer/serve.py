@@ -8,15 +8,19 @@ import threading
 import webbrowser
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
-from .security import HOME
+from .security import HOME, is_home, new_token
 from .server import Explorer
 
 __all__ = ["Running", "serve"]
 
 
 class Running:
-    """The page on an address, served from a thread; a context manager."""
+    """The page on an address, served from a thread; a context manager.
+
+    At an address that others can reach it asks for a token, which ``entry``, the address to open, has.
+    """
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0, store: Any = None) -> None:
         from werkzeug.serving import make_server
@@ -25,12 +29,14 @@ class Running:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         # Before any process is started; and werkzeug itself would end Python where a port is taken.
         with socket.create_server((host, port), family=family) as listener:
-            self.explorer = Explorer(store, HOME if host in (*HOME, "::1") else ())
+            token = None if is_home(host) else new_token()
+            self.explorer = Explorer(store, () if token else {*HOME, host}, token)
             flask = self.explorer.app.server
             self._server: Any = make_server(host, port, flask, threaded=True, fd=listener.fileno())
             port = listener.getsockname()[1]
         shown = f"[{host}]" if ":" in host else host
         self.address = f"http://{shown}:{port}/"
+        self.entry = self.address + (f"?token={quote(token)}" if token else "")
         self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
 
     def __enter__(self) -> Running:
@@ -53,9 +59,9 @@ def serve(
 ) -> None:
     """Serve the page until Ctrl-C."""
     with Running(host, port, store) as running:
-        announce(f"the explorer is at {running.address} (Ctrl-C ends it)")
+        announce(f"the explorer is at {running.entry} (Ctrl-C ends it)")
         if has_browser:
-            webbrowser.open(running.address)
+            webbrowser.open(running.entry)
         try:
             running.wait()
         except KeyboardInterrupt:

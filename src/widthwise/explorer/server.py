@@ -26,8 +26,8 @@ N_TABS = 6
 class Explorer:
     """A Dash application and the processes behind it; ``close`` ends them."""
 
-    def __init__(self, store: Any = None, hosts: Collection[str] = HOME) -> None:
-        self.store, self.hosts = store, hosts
+    def __init__(self, store: Any = None, hosts: Collection[str] = HOME, token: str | None = None) -> None:
+        self.store, self.hosts, self.token = store, hosts, token
         self.quick = Workers(2, SKETCH_SECONDS, n_most=N_TABS, share=5.0, keep_running=True)
         self.slow = Workers(2, EXACT_SECONDS, n_most=N_TABS, share=20.0)
         self.background = Workers(max(1, n_cores() - 1), EXACT_SECONDS, n_most=N_TABS // 2, share=30.0)
@@ -70,7 +70,7 @@ def make_app(explorer: Explorer) -> Any:
     app.layout = current_page
     register(app, explorer)
     live.register(app.server, explorer)
-    harden(app, explorer.hosts)
+    harden(app, explorer.hosts, explorer.token)
     return app
 
 

@@ -44,9 +44,12 @@ class Checkpoint:
         """What was written, None if nothing was; a ValueError if it belongs to another run."""
         if self.path is None or not self.path.exists():
             return None
-        with np.load(self.path, allow_pickle=False) as file:
-            saved = dict(file)
-        if str(saved.pop("fingerprint")) != self.fingerprint:
+        try:
+            with np.load(self.path, allow_pickle=False) as file:
+                saved = dict(file)
+        except Exception as error:  # torn, or no archive of arrays
+            raise OtherRun(f"checkpoint {str(self.path)!r} cannot be read ({error}); remove it") from None
+        if str(saved.pop("fingerprint", "none")) != self.fingerprint:
             raise OtherRun(
                 f"checkpoint {str(self.path)!r} belongs to another run (instance, learner, settings or "
                 "version differ); give another path, or remove the file"

@@ -69,13 +69,19 @@ class Instance:
         seed: int = 0,
         dtype: str = "float32",
     ) -> Instance:
-        """An instance with arrays of one's own; ``inputs`` is d × n. It carries them when pickled."""
+        """An instance with finite arrays of one's own; ``inputs`` is d × n. It carries them when pickled."""
+        _check_dtype(dtype)
         given = {
-            "inputs": np.ascontiguousarray(inputs, dtype=dtype),
+            "inputs": np.ascontiguousarray(_finite("inputs", inputs, dtype)),
             "labels": problem.channel.check_labels(labels),
-            "weights": np.asarray(weights, dtype=float),
-            "readouts": np.asarray(readouts, dtype=float),
+            "weights": _finite("weights", weights),
+            "readouts": _finite("readouts", readouts),
         }
+        if given["inputs"].ndim != 2 or 0 in given["inputs"].shape or given["readouts"].ndim != 1:
+            raise ValueError(
+                "inputs must be a d × n array with d, n >= 1 (a sample in each column) and readouts a list; "
+                f"got arrays of shape {given['inputs'].shape} and {given['readouts'].shape}"
+            )
         d, n = given["inputs"].shape
         k = given["readouts"].size
         if given["labels"].shape != (n,) or given["weights"].shape != (k, d):
@@ -275,8 +281,7 @@ def sample_instance(
         raise ValueError(f"alpha must be > 0 and finite (samples per d^2), got {alpha!r}")
     if not (isinstance(seed, (int, np.integer)) and seed >= 0):
         raise ValueError(f"seed must be a whole number >= 0, got {seed!r}")
-    if dtype not in ("float32", "float64"):
-        raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
+    _check_dtype(dtype)
     if _n_units(problem, d) < 1:
         raise ValueError(
             f"d = {d} is too small for gamma = {problem.gamma:g}: k = gamma d rounds to no hidden unit; "
@@ -350,6 +355,27 @@ def free_memory() -> float | None:
         return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):
         return None
+
+
+def _check_dtype(dtype: Any) -> None:
+    if not (isinstance(dtype, str) and dtype in ("float32", "float64")):
+        raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
+
+
+def _finite(name: str, values: ArrayLike, dtype: str = "float64") -> np.ndarray:
+    """An array of a precision in which all of it is finite."""
+    try:
+        with np.errstate(over="ignore"):  # said below
+            array = np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be an array of numbers, got {type(values).__name__}") from None
+    if array.size and not (math.isfinite(array.min()) and math.isfinite(array.max())):
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(
+            f"{name} must be finite in {dtype}, but entry {place} is {array[place]}; remove such samples or "
+            "replace what is missing"
+        )
+    return array
 
 
 def _n_units(problem: Problem, d: int) -> int:

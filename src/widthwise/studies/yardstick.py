@@ -81,7 +81,7 @@ def yardstick(
     if unknown:
         raise ValueError(f"options are given for {unknown[0]!r}, which is not among {', '.join(names)}")
     grid = np.atleast_1d(np.asarray(alphas, dtype=float))
-    chosen = seed_list(seeds)
+    chosen = tuple(seed_list(seeds))
     if is_calibrated and CALIBRATOR not in names:
         runs = {**dict(zip(names, entries, strict=True)), CALIBRATOR: CALIBRATOR}
     else:

@@ -10,7 +10,7 @@ import math
 import os
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,10 +20,12 @@ from .._extras import explained
 from .._threads import n_cores
 from .._workers import LocalProcesses, WorkerDied
 from ..networks.instance import free_memory
-from .estimate import estimate, memory_needed
+from .estimate import estimate, memory_needed, missing
 from .result import Result, failure
 from .store import Store
+from .store_index import Entry
 from .task import Interrupted, Task
+from .task_list import Tasks
 from .worker import work
 
 __all__ = ["Report", "run_tasks"]
@@ -97,7 +99,9 @@ def run_tasks(
             own = DaskCluster(cluster)
         else:
             own = LocalProcesses(n_workers)
-    driver = _Driver(list(dict.fromkeys(tasks)), store, executor or own, retry_failed)  # type: ignore[arg-type]
+    if not isinstance(tasks, Tasks):  # those of a sweep are different, and made one at a time
+        tasks = list(dict.fromkeys(tasks))
+    driver = _Driver(tasks, store, executor or own, retry_failed)  # type: ignore[arg-type]
     try:
         return driver.run(progress)
     finally:
@@ -105,31 +109,48 @@ def run_tasks(
             own.shutdown(wait=False, cancel_futures=True)
 
 
+def _done(entries: Mapping[str, Entry]) -> dict[str, Entry]:
+    return {key: entry for key, entry in entries.items() if entry.status == "done"}
+
+
 class _Driver:
-    def __init__(self, tasks: list[Task], store: Store, executor: Executor, retry_failed: bool) -> None:
+    def __init__(self, tasks: Sequence[Task], store: Store, executor: Executor, retry_failed: bool) -> None:
+        self.tasks = tasks
+        self.source = iter(tasks)
         self.store = store
+        self.retry_failed = retry_failed
         self.executor = executor
         self.report = Report(len(tasks))
-        self.pending: deque[Task] = deque()
+        self.pending: deque[Task] = deque()  # those looked at: the others are made when it is their turn
         self.elsewhere: list[Task] = []
         self.running: dict[Future[Any], Task] = {}
         self.arrived: dict[Future[Any], Task] = {}
         self.deaths: Counter[tuple[str, str]] = Counter()
-        self.entries = entries = store.entries()
-        newer = store.newer
+        self.entries = store.entries()
+        self.newer, self.damaged = store.newer, store.damaged
         self.room = 0.9 * (free_memory() or math.inf)
         self.before: dict[str, int | None] = {}
-        for task in tasks:
-            entry = entries.get(task.key)
+
+    def _next(self) -> Task | None:
+        """The next task to hand out, left where it is; those that have a result are counted on the way."""
+        while not self.pending:
+            task = next(self.source, None)
+            if task is None:
+                return None
+            entry = self.entries.get(task.key)
             if entry is not None and entry.status == "done":
                 self.report.n_kept += 1
-            elif entry is not None and not retry_failed:
+            elif entry is not None and not self.retry_failed:
                 self.report.failures[str(task)] = entry.error
-            elif task.key in newer:
-                self.report.failures[str(task)] = f"its result is kept but cannot be read: {newer[task.key]}"
+            elif task.key in self.newer:
+                said = f"its result is kept but cannot be read: {self.newer[task.key]}"
+                self.report.failures[str(task)] = said
             else:
-                self.before[task.key] = store.modified(task.key)
+                # What was there when the entries were read: another driver may have written since.
+                was_there = entry is not None or f"{task.key}.nc" in self.damaged
+                self.before[task.key] = self.store.modified(task.key) if was_there else None
                 self.pending.append(task)
+        return self.pending[0]
 
     @property
     def n_slots(self) -> int:
@@ -155,10 +176,12 @@ class _Driver:
         start = time.perf_counter()
         guess = None
         if progress is not False and not callable(progress):
-            guess = estimate(list(self.pending), self.executor, self.entries.values())
+            kept = self.entries if not self.retry_failed else _done(self.entries)
+            some, n_missing = missing(self.tasks, kept)
+            guess = estimate(some, self.executor, self.entries.values(), n_missing)
         with reporter(progress, self.report.n_tasks, self.n_workers, guess) as told:
             try:
-                while self.pending or self.running or self.elsewhere:
+                while self.running or self.arrived or self.elsewhere or self._next() is not None:
                     self._fill()
                     for result in self._collect():
                         told(result, self.report, len(self.running))
@@ -175,10 +198,10 @@ class _Driver:
     def _fill(self) -> None:
         """Hand out tasks, except those that another driver has or has finished."""
         n_slots = self.n_slots  # asked once: a cluster has to be asked over the network
-        while self.pending and len(self.running) < n_slots:
-            if not self._has_room_for(self.pending[0]):
+        while len(self.running) < n_slots and (task := self._next()) is not None:
+            if not self._has_room_for(task):
                 return
-            task = self.pending.popleft()
+            self.pending.popleft()
             if not self.store.claim(task.key):
                 self.elsewhere.append(task)
             elif self.store.modified(task.key) != self.before[task.key]:
@@ -221,6 +244,7 @@ class _Driver:
     def _keep(self, result: Result, image: bytes | None = None) -> Result:
         self.store.write(result, image)
         self.store.release(result.task.key)
+        self.before.pop(result.task.key, None)
         if result.status == "done":
             self.report.n_done += 1
         else:
@@ -275,11 +299,13 @@ class _Driver:
     def _wind_up(self) -> list[Result]:
         """After Ctrl-C: let running tasks write their checkpoints, and keep what is finished."""
         self.pending.clear()
+        self.source = iter(())
         for future in self.running:
             future.cancel()
         if isinstance(self.executor, LocalProcesses):
             self.executor.interrupt()
-        wait(self.running, timeout=30.0)
+        # Only processes of our own are told of it; others would have to be waited for to no end.
+        wait(self.running, timeout=30.0 if isinstance(self.executor, LocalProcesses) else 1.0)
         candidates = self.arrived | self.running
         self.arrived = {
             future: task

@@ -25,29 +25,34 @@ from .task import Task, find_learner
 if TYPE_CHECKING:
     from .store import Store
 
-__all__ = ["Estimate", "estimate", "forecast", "memory_needed", "pass_seconds", "passes"]
+__all__ = ["Estimate", "estimate", "forecast", "memory_needed", "missing", "pass_seconds", "passes"]
 
 _SAMPLES = 3000  # of a task, at most, in the measurement
+_MANY = 20_000  # tasks that are all looked at
+_SPREAD = 2000  # of more than that
 _BASE = 8e8  # bytes of a worker with JAX and a few compiled shapes, before any data (5.5e8 to 7.8e8 seen)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Seconds on one worker (NaN: unknown) and bytes, by task."""
+    """Seconds on one worker (NaN: unknown) and bytes, by task; of a part of them if there are very many."""
 
     seconds: Mapping[str, float]
     memory: Mapping[str, float]
+    n_tasks: int
+    """How many these stand for."""
 
     def total(self, n_workers: int) -> float:
         """Seconds for all tasks that something is known of."""
         known = [value for value in self.seconds.values() if math.isfinite(value)]
-        return sum(known) / n_workers if known else math.nan
+        return sum(known) / n_workers * self.n_tasks / len(self.seconds) if known else math.nan
 
     def sentence(self, n_workers: int) -> str:
         """Time and memory, in words."""
         if not self.seconds:
             return "nothing to run"
         unknown = sum(not math.isfinite(value) for value in self.seconds.values())
+        unknown = round(unknown * self.n_tasks / len(self.seconds))
         total = self.total(n_workers)
         time_said = "time unknown until the first is done"
         if math.isfinite(total):
@@ -57,15 +62,33 @@ class Estimate:
         processes = plural(n_workers, "process", "processes")
         said = f"{time_said}; up to {max(self.memory.values()) / 2**30:.1f} GiB in each of {processes}"
         free = free_memory()
-        return said + ("" if free is None else f", {free / 2**30:.1f} GiB free")
+        if free is None:
+            return said
+        said += f", {free / 2**30:.1f} GiB free"
+        return said + (": too little" if max(self.memory.values()) > free else "")
 
 
-def estimate(tasks: Sequence[Task], executor: Executor, entries: Iterable[Entry]) -> Estimate:
-    """Time and memory of tasks, from a measurement on the executor and the times of earlier results."""
+def missing(tasks: Sequence[Task], entries: Mapping[str, Entry]) -> tuple[list[Task], int]:
+    """Tasks without a result and their number; of very many, some that are spread over all."""
+    if len(tasks) <= _MANY:
+        found = [task for task in tasks if task.key not in entries]
+        return found, len(found)
+    spread = [tasks[i] for i in range(0, len(tasks), -(-len(tasks) // _SPREAD))]
+    n_there = sum(entry.task in tasks for entry in entries.values())
+    return [task for task in spread if task.key not in entries], len(tasks) - n_there
+
+
+def estimate(
+    tasks: Sequence[Task], executor: Executor, entries: Iterable[Entry], n_tasks: int | None = None
+) -> Estimate:
+    """Time and memory of tasks, from a measurement on the executor and the times of earlier results.
+
+    ``n_tasks`` says how many these stand for, if for more than themselves.
+    """
     measured: dict[Any, float] = {}
     for task in tasks:
         shape = _shape(task)
-        if shape in measured or math.isnan(passes(task)):
+        if shape in measured or math.isnan(passes(task)) or memory_needed(task) > (free_memory() or math.inf):
             continue
         try:
             measured[shape] = executor.submit(pass_seconds, *shape).result(timeout=60)
@@ -82,7 +105,8 @@ def estimate(tasks: Sequence[Task], executor: Executor, entries: Iterable[Entry]
         factor, fixed = correction.get(task.learner, (1.0, math.nan))
         modelled = passes(task) * once * factor
         seconds[task.key] = fixed if math.isnan(modelled) else modelled
-    return Estimate(seconds, {task.key: memory_needed(task) for task in tasks})
+    memory = {task.key: memory_needed(task) for task in tasks}
+    return Estimate(seconds, memory, len(seconds) if n_tasks is None else n_tasks)
 
 
 def forecast(tasks: Sequence[Task], store: Store, n_workers: int | None = None) -> str:
@@ -91,10 +115,10 @@ def forecast(tasks: Sequence[Task], store: Store, n_workers: int | None = None) 
     from .._workers import LocalProcesses
 
     entries = store.entries() if store.path.is_dir() else {}
-    missing = [task for task in tasks if task.key not in entries]
+    some, n_missing = missing(tasks, entries)
     with LocalProcesses(1) as executor:
-        expected = estimate(missing, executor, entries.values())
-    return f"{plural(len(tasks), 'task')}, {len(missing)} to run: {expected.sentence(n_workers or n_cores())}"
+        expected = estimate(some, executor, entries.values(), n_missing)
+    return f"{plural(len(tasks), 'task')}, {n_missing} to run: {expected.sentence(n_workers or n_cores())}"
 
 
 def passes(task: Task) -> float:

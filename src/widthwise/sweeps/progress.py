@@ -35,7 +35,7 @@ def reporter(progress: Any, n_tasks: int, n_workers: int, guess: Estimate | None
     if progress is False or guess is None:
         yield lambda result, report, n_running: None
         return
-    talk = f"{plural(n_tasks, 'task')}, {len(guess.seconds)} to run: {guess.sentence(n_workers)}"
+    talk = f"{plural(n_tasks, 'task')}, {guess.n_tasks} to run: {guess.sentence(n_workers)}"
     print(talk, file=sys.stderr, flush=True)
     clock = _Clock(guess)
     if sys.stderr.isatty():
@@ -50,10 +50,10 @@ class _Clock:
 
     def __init__(self, guess: Estimate) -> None:
         known = [value for value in guess.seconds.values() if math.isfinite(value) and value > 0]
-        typical = sum(known) / len(known) if known else 1.0
-        self.cost = {k: v if math.isfinite(v) and v > 0 else typical for k, v in guess.seconds.items()}
-        self.total = len(self.cost)
-        self.left = dict(self.cost)
+        self.typical = sum(known) / len(known) if known else 1.0
+        self.cost = {k: v if math.isfinite(v) and v > 0 else self.typical for k, v in guess.seconds.items()}
+        self.total = guess.n_tasks
+        self.all = self.left = sum(self.cost.values()) * self.total / max(len(self.cost), 1)
         self.start = time.perf_counter()
         self.n_seen = 0
         self.theory: dict[Any, float] = {}
@@ -61,7 +61,7 @@ class _Clock:
     def note(self, result: Result) -> str:
         """What a result says, in words."""
         self.n_seen += 1
-        self.left.pop(result.task.key, None)
+        self.left = max(0.0, self.left - self.cost.get(result.task.key, self.typical))
         if result.status == "failed":
             return f"{result.task}: {result.error}"
         measured = result.scalar("excess_error")
@@ -72,8 +72,7 @@ class _Clock:
         return f"{result.task}: excess error {measured:.4g}{beside}"
 
     def seconds_left(self) -> float:
-        left, total = sum(self.left.values()), sum(self.cost.values())
-        return (time.perf_counter() - self.start) * left / max(total - left, 1e-9)
+        return (time.perf_counter() - self.start) * self.left / max(self.all - self.left, 1e-9)
 
     def _predicted(self, result: Result) -> float:
         task = result.task

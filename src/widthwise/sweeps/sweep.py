@@ -15,9 +15,14 @@ from .._bad_value import plural
 from ..problem import Problem
 from .driver import Report, run_tasks
 from .store import Store
-from .task import Task, check_settings
+from .task import check_settings
+from .task_list import Tasks
 
 __all__ = ["LearnerSpec", "Sweep"]
+
+_MOST_TASKS = 10**12
+_MOST_D = 10**9
+_MOST_BYTES = 1e15
 
 
 @dataclass(frozen=True)
@@ -61,15 +66,22 @@ class Sweep:
         for problem in problems:
             problem.to_dict()  # refuses what cannot be described
         set_field(self, "problems", tuple(problems))
-        set_field(self, "d", _whole("d", self.d, 1))
-        set_field(self, "alpha", _positive("alpha", self.alpha))
+        set_field(self, "d", whole_numbers("d", self.d, 1, _MOST_D))
+        set_field(self, "alpha", positive_numbers("alpha", self.alpha))
         set_field(self, "seeds", seed_list(self.seeds))
         set_field(self, "learners", tuple(map(_spec, _listed(self.learners))))
-        if self.dtype not in ("float32", "float64"):
-            raise ValueError(f"dtype must be 'float32' or 'float64', got {self.dtype!r}")
+        check_dtype(self.dtype)
+        set_field(self, "is_readout_drawn", check_truth("is_readout_drawn", self.is_readout_drawn))
         for name in ("problems", "d", "alpha", "seeds", "learners"):
             if not getattr(self, name):
                 raise ValueError(f"{name} must not be empty: there would be nothing to run")
+        check_sizes(self.d, self.alpha)
+        axes = (self.problems, self.d, self.alpha, self.seeds, self.learners)
+        if math.prod(map(len, axes)) > _MOST_TASKS:
+            raise ValueError(
+                f"this sweep has {math.prod(map(len, axes)):.2e} tasks, and may have {_MOST_TASKS:.0e}: take "
+                "fewer seeds, alphas or problems"
+            )
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Sweep:
@@ -87,17 +99,11 @@ class Sweep:
             f"{plural(len(self.seeds), 'instance')} of each"
         )
 
-    def tasks(self) -> list[Task]:
+    def tasks(self) -> Tasks:
         """Every task once; those of one shape follow each other, so that compiled code is used again."""
-        tasks = [
-            Task(problem, d, alpha, seed, learner.name, learner.settings, self.dtype, self.is_readout_drawn)
-            for learner in self.learners
-            for problem in self.problems
-            for d in self.d
-            for alpha in self.alpha
-            for seed in self.seeds
-        ]
-        return list(dict.fromkeys(tasks))
+        pairs = [(spec.name, spec.settings) for spec in self.learners]
+        axes = (pairs, self.problems, self.d, self.alpha, self.seeds)
+        return Tasks(*axes, self.dtype, self.is_readout_drawn)
 
     def run(
         self,
@@ -121,13 +127,17 @@ class Sweep:
         )
 
 
-def seed_list(seeds: Any) -> tuple[int, ...]:
+def seed_list(seeds: Any) -> Sequence[int]:
     """Seeds of a list, or 0, 1, ... for a number of them."""
+    if isinstance(seeds, range):
+        return seeds
     if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
-        if seeds < 1:
-            raise ValueError(f"seeds must be a number >= 1 of instances, or a list; got {seeds}")
-        return tuple(range(int(seeds)))
-    return _whole("seeds", seeds, 0)
+        if not 1 <= seeds <= _MOST_TASKS:
+            raise ValueError(
+                f"seeds must be a number >= 1 of instances (<= {_MOST_TASKS:.0e}), or a list; got {seeds}"
+            )
+        return range(int(seeds))
+    return whole_numbers("seeds", seeds, 0)
 
 
 def _spec(learner: Any) -> LearnerSpec:
@@ -140,18 +150,61 @@ def _listed(values: Any) -> Iterable[Any]:
     return [values] if isinstance(values, (str, LearnerSpec)) else list(values)
 
 
-def _whole(name: str, values: Any, least: int) -> tuple[int, ...]:
-    numbers = list(np.atleast_1d(values))
+def whole_numbers(name: str, values: Any, least: int, most: int = 2**63 - 1) -> tuple[int, ...]:
+    """A list of whole numbers within limits, given as one or as a list."""
+    numbers = _items(values)
     for value in numbers:
-        if isinstance(value, (bool, np.bool_, str)) or int(value) != value or value < least:
-            raise ValueError(f"{name} must hold whole numbers >= {least}, got {value!r}")
+        is_whole = _is_number(value) and math.isfinite(value) and int(value) == value
+        if not (is_whole and least <= value <= most):
+            limit = f"<= {most}" if is_whole and value > most else f">= {least}"
+            raise ValueError(f"{name} must hold whole numbers {limit}, got {_shown(value)}")
     return tuple(int(value) for value in numbers)
 
 
-def _positive(name: str, values: Any) -> tuple[float, ...]:
-    numbers = list(np.atleast_1d(values))
+def positive_numbers(name: str, values: Any) -> tuple[float, ...]:
+    """A list of finite numbers > 0, given as one or as a list."""
+    numbers = _items(values)
     for value in numbers:
-        is_number = not isinstance(value, (bool, np.bool_, str))
-        if not (is_number and value > 0 and math.isfinite(value)):
-            raise ValueError(f"{name} must hold numbers > 0 (samples per d²), got {value!r}")
+        if not (_is_number(value) and value > 0 and math.isfinite(value)):
+            raise ValueError(f"{name} must hold numbers > 0 (samples per d²), got {_shown(value)}")
     return tuple(float(value) for value in numbers)
+
+
+def check_dtype(dtype: Any) -> str:
+    """The precision of a sweep."""
+    if not (isinstance(dtype, str) and dtype in ("float32", "float64")):
+        raise ValueError(f"dtype must be 'float32' or 'float64', got {dtype!r}")
+    return dtype
+
+
+def check_truth(name: str, value: Any) -> bool:
+    """A value that is true or false, and not a word for it."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} must be true or false, got {value!r}")
+    return bool(value)
+
+
+def check_sizes(d: Iterable[int], alpha: Iterable[float]) -> None:
+    """Refuse inputs that no machine could hold: αd³ numbers."""
+    size, amount = max(d), max(alpha)
+    n_bytes = 4.0 * size * max(1.0, amount * float(size) ** 2)
+    if n_bytes > _MOST_BYTES:
+        raise ValueError(
+            f"d = {size} at alpha = {amount:g} means inputs of {n_bytes / 2**40:.3g} TiB, more than any "
+            "machine holds: lower d or alpha"
+        )
+
+
+def _items(values: Any) -> list[Any]:
+    if isinstance(values, np.ndarray):
+        values = values.tolist()
+    return list(values) if isinstance(values, (list, tuple, range)) else [values]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, complex))
+
+
+def _shown(value: Any) -> str:
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 60 else text[:57] + "..."

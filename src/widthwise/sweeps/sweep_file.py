@@ -21,6 +21,7 @@ r"""Sweeps as TOML files, with the line of what is wrong in them.
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import re
 import tomllib
@@ -31,11 +32,13 @@ import numpy as np
 
 from .._bad_value import BadValue, did_you_mean
 from ..problem import WORDS, Problem
-from .sweep import LearnerSpec, Sweep, _positive, _whole, seed_list
+from .sweep import LearnerSpec, Sweep, check_dtype, check_truth, positive_numbers, seed_list, whole_numbers
 
 __all__ = ["SweepFileError", "read_sweep"]
 
 _TOP = ("d", "alpha", "seeds", "dtype", "is_readout_drawn", "problem", "learner")
+_MOST_PROBLEMS = 10_000
+_MOST_ALPHAS = 100_000
 _RANGE = re.compile(r"^\s*([^:]+):([^:]+):([^:]+)\s*$")
 
 
@@ -74,23 +77,27 @@ class _File:
                     f"{self.name}: there is no {f'[[{name}]]' if table else name!r}; a sweep needs d, alpha, "
                     "seeds, a [[problem]] and a [[learner]]"
                 )
-        get = self.content.get
-        d = self._checked("d", lambda value: _whole("d", value, 1))
-        alpha = self._checked("alpha", lambda value: _positive("alpha", _numbers(value)))
-        seeds = self._checked("seeds", seed_list)
-        return Sweep(
-            self._tables("problem", self._problems),
-            d,
-            alpha,
-            seeds,
-            self._tables("learner", self._learner),
-            get("dtype", "float32"),
-            bool(get("is_readout_drawn", False)),
+        numbers = {
+            "d": self._checked("d", lambda value: whole_numbers("d", value, 1)),
+            "alpha": self._checked("alpha", lambda value: positive_numbers("alpha", _numbers(value))),
+            "seeds": self._checked("seeds", seed_list),
+        }
+        for key, values in numbers.items():
+            if not values:
+                raise self._error(f"{key} must not be an empty list", None, 0, key)
+        dtype = self._checked("dtype", check_dtype, "float32")
+        is_drawn = self._checked(
+            "is_readout_drawn", lambda value: check_truth("is_readout_drawn", value), False
         )
-
-    def _checked(self, key: str, read: Any) -> Any:
+        problems, learners = self._tables("problem", self._problems), self._tables("learner", self._learner)
         try:
-            return read(self.content[key])
+            return Sweep(problems, **numbers, learners=learners, dtype=dtype, is_readout_drawn=is_drawn)
+        except (ValueError, TypeError) as error:
+            raise self._error(str(error), None, 0, "d") from None
+
+    def _checked(self, key: str, read: Any, otherwise: Any = None) -> Any:
+        try:
+            return read(self.content.get(key, otherwise))
         except (ValueError, TypeError) as error:
             raise self._error(str(error), None, 0, key) from None
 
@@ -104,13 +111,21 @@ class _File:
 
     def _problems(self, table: dict[str, Any], position: int) -> list[Problem]:
         self._check_names(table, WORDS, "a problem", "problem", position)
-        normalise = bool(table.get("normalise", False))
+        try:
+            normalise = check_truth("normalise", table.get("normalise", False))
+        except ValueError as error:
+            raise self._error(str(error), "problem", position, "normalise") from None
         choices: list[list[tuple[str, Any]]] = []
         for key, given in table.items():
             if key == "normalise":
                 continue
             values = given if isinstance(given, list) else [given]
+            if not values:
+                raise self._error(f"{key} must not be an empty list", "problem", position, key)
             choices.append([(key, value) for value in values])
+            if math.prod(map(len, choices)) > _MOST_PROBLEMS:
+                message = f"a [[problem]] may stand for at most {_MOST_PROBLEMS} problems: shorten its lists"
+                raise self._error(message, "problem", position, key)
         problems = []
         for choice in itertools.product(*choices):
             try:
@@ -173,7 +188,7 @@ def _numbers(value: Any) -> Any:
         first, last, count = float(found[1]), float(found[2]), int(found[3])
     except ValueError:
         raise ValueError(f'alpha takes numbers, or a range as "first:last:count"; got {value!r}') from None
-    if count < 2:
-        raise ValueError(f"a range needs a count >= 2; got {value!r}")
+    if not 2 <= count <= _MOST_ALPHAS:
+        raise ValueError(f"a range needs a count >= 2 and <= {_MOST_ALPHAS}; got {value!r}")
     # Rounded so that 0.1:0.3:3 has the 0.2 that a list would have, and the same hash.
     return [float(f"{v:.12g}") for v in np.linspace(first, last, count)]

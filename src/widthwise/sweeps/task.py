@@ -6,22 +6,23 @@ hash of it, and the name of the file that the result goes to.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import hashlib
 import inspect
 import json
-import zipfile
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from .._import_path import imported
 from ..learners import LEARNERS
-from ..learners.checkpoint import OtherRun
 from ..networks.instance import Instance, sample_instance
 from ..problem import Problem
 from .result import Result, failure, success
@@ -170,17 +171,20 @@ def run_task(
         checkpoint = None
         if checkpoint_dir is not None and "checkpoint" in accepted and Path(checkpoint_dir).is_dir():
             checkpoint = Path(checkpoint_dir) / f"{task.key}.npz"
-            _discard_if_broken(checkpoint)
             options["checkpoint"] = checkpoint
+        is_continued = checkpoint is not None and os.path.lexists(checkpoint)
         try:
             result = success(task, lambda: learner(task.instance, **options))
-        except OtherRun:  # written by a version with other settings: nothing to go on from
-            if checkpoint is None:
+        except Exception as error:
+            if checkpoint is None or not is_continued or _is_of_the_disk(error):
                 raise
-            checkpoint.unlink()
+            # Torn, of another version, or of something else: what the checkpoint may be to blame for is tried
+            # without it before it counts.
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(checkpoint, checkpoint.with_name(checkpoint.name + ".damaged"))
             result = success(task, lambda: learner(task.instance, **options))
     except Exception as error:
-        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+        if _is_of_the_disk(error):
             raise  # a checkpoint that could not be written is no fault of the task
         return failure(task, error)
     if result.run_status == "interrupted":
@@ -201,29 +205,54 @@ def check_settings(learner: str, settings: Mapping[str, Any]) -> None:
     for name in settings:
         if name not in known:
             raise ValueError(f"{learner} has no setting {name!r}; it takes {', '.join(known) or 'none'}")
-
-
-def _discard_if_broken(checkpoint: Path) -> None:
-    """Remove a checkpoint that a crash of the machine left torn: better to start again than never."""
     try:
-        with zipfile.ZipFile(checkpoint) as file:
-            is_broken = file.testzip() is not None
-    except FileNotFoundError:
+        hints = get_type_hints(find_learner(learner))
+    except Exception:  # of a learner of the user's own: whatever it says, nothing can be checked
         return
-    except (zipfile.BadZipFile, EOFError, OSError):
-        is_broken = True
-    if is_broken:
-        checkpoint.unlink(missing_ok=True)
+    for name, value in _plain_settings(learner, settings).items():
+        if not _fits(value, hints.get(name, Any)):
+            raise ValueError(
+                f"setting {name!r} of {learner} must be {_words(accepted[name].annotation)}, got {value!r}"
+            )
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Whether a value that JSON can carry is of a type; true where that cannot be told."""
+    if get_origin(hint) in (Union, UnionType):
+        return any(_fits(value, one) for one in get_args(hint))
+    if get_origin(hint) is Literal:
+        return value in get_args(hint)
+    if hint in (int, float):
+        return isinstance(value, (int, hint)) and not isinstance(value, bool)
+    if hint in (bool, str, type(None)):
+        return isinstance(value, hint)
+    if get_origin(hint) in (list, tuple, Sequence):
+        inner = [one for one in get_args(hint) if one is not Ellipsis] or [Any]
+        return isinstance(value, list) and all(any(_fits(v, one) for one in inner) for v in value)
+    return True
+
+
+def _words(annotation: Any) -> str:
+    """A type as users call it."""
+    names = {"int": "a whole number", "float": "a number", "str": "a text", "bool": "true or false"}
+    text = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    return " or ".join(names.get(part.strip(), part.strip()) for part in text.split("|"))
+
+
+def _is_of_the_disk(error: Exception) -> bool:
+    return isinstance(error, OSError) and error.errno in DISK_ERRORS
 
 
 def _plain_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        plain: dict[str, Any] = json.loads(json.dumps(dict(settings), allow_nan=False, default=_plain_number))
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"settings of {learner} must be numbers, texts, booleans and lists of them, so that they can be "
-            f"written down: {error}"
-        ) from None
+    plain: dict[str, Any] = {}
+    for name, value in settings.items():
+        try:
+            plain[name] = json.loads(json.dumps(value, allow_nan=False, default=_plain_number))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"setting {name!r} of {learner} must be a finite number, a text, true or false, or a list of "
+                f"them, so that it can be written down; got {value if type(value) is float else type(value)}"
+            ) from None
     return plain
 
 
