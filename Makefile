@@ -3,6 +3,9 @@
 #   make test PYTEST_ARGS="-k denoising"    pass options on to pytest
 #   make test WORKERS=8                     run the tests in more processes
 #   make fuzz N=1000 SEED=7                 more random problems, from this seed on (fresh ones without)
+#   make kills N=200                        kill running sweeps, so often
+#   make soak N=2000                        ask the page so many things
+#   WIDTHWISE_PATIENCE=5 make test          have the tests that wait do so five times as long
 PYTHON ?= python3
 WORKERS ?= 2
 PYTEST_ARGS ?=
@@ -21,12 +24,12 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	VECLIB_MAXIMUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: browser help demo test test-fast fuzz coverage lint bench docs hooks newest clean
+.PHONY: browser help demo test test-fast test-lowest fuzz kills soak coverage lint bench docs hooks newest clean
 
 help: ## list the targets
 	@echo "make <target>, where <target> is one of"
 	@sed -n 's/^\([a-z][a-z-]*\):[^#]*## \(.*\)/\1|\2/p' $(firstword $(MAKEFILE_LIST)) \
-		| awk -F'|' '{ printf "  %-10s %s\n", $$1, $$2 }'
+		| awk -F'|' '{ printf "  %-12s %s\n", $$1, $$2 }'
 
 demo: $(CORE) ## predict a learning curve: print a table, write demo/learning_curve.png
 	$(BIN)/python examples/demo.py
@@ -39,6 +42,22 @@ test-fast: $(STAMP) browser ## run the tests that are not marked slow
 
 fuzz: $(STAMP) ## check the theory on N random problems with fresh seeds, print what shows a violation again
 	$(ONE_THREAD) $(BIN)/python tests/fuzz.py -n $(N) --workers $(WORKERS) $(if $(SEED),--seed $(SEED))
+
+kills: $(STAMP) ## kill parts of running sweeps N times; results must not differ by a bit
+	$(ONE_THREAD) $(BIN)/python tools/kill_sweeps.py -n $(N) $(if $(SEED),--seed $(SEED))
+
+soak: $(STAMP) ## ask the page N things, some of them hostile, and check every answer
+	$(ONE_THREAD) $(BIN)/python tools/soak_page.py -n $(N) $(if $(SEED),--seed $(SEED))
+
+# The lowest versions that pyproject.toml promises, in an environment of their own.
+test-lowest: ## run the quick tests with the lowest versions of all dependencies
+	$(PYTHON) -m venv --clear build/lowest
+	build/lowest/bin/python -m pip install --quiet --upgrade pip
+	$(PYTHON) tools/lowest.py > build/lowest/requirements.txt
+	build/lowest/bin/python -m pip install --quiet --requirement build/lowest/requirements.txt
+	build/lowest/bin/python -m pip install --quiet --no-deps --editable .
+	$(ONE_THREAD) build/lowest/bin/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow" \
+		-p no:cacheprovider $(PYTEST_ARGS)
 
 coverage: $(STAMP) browser ## run all the tests and say which lines they never reach
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered \
