@@ -111,6 +111,9 @@ class Here:
             self._kill_one(counts, expected)
         self._end_driver()
         until(lambda: self._finishes(expected), "the sweep does not come to its end")
+        report = SWEEP.run(self.store, progress=False)  # finds nothing to do, and tidies up
+        if report.n_kept != len(expected):
+            raise Fault(f"a finished sweep was not: {report}")
         if digests(self.store) != expected or self.store.verify():
             raise Fault("the finished sweep differs from the undisturbed one")
         if list(self.store.checkpoints.glob("*.npz")):

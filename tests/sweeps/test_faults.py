@@ -344,3 +344,14 @@ def test_ctrl_c_does_not_wait_for_workers_that_will_never_answer(tmp_path, monke
     with pytest.raises(KeyboardInterrupt, match="0 results are kept"):
         run_tasks([Task(PROBLEM, 10, 1.0, 0, WALK)], tmp_path, executor=Gone(), progress=False)
     assert waits[-1] <= 2.0
+
+
+def test_a_checkpoint_that_a_killed_driver_left_behind_is_removed(tmp_path):
+    """Killed after the result was written and before its checkpoint was removed."""
+    tasks = [Task(PROBLEM, 10, 1.0, s, WALK) for s in range(2)]
+    with ThreadPoolExecutor(1) as threads:
+        run_tasks(tasks[:1], tmp_path, executor=threads, progress=False)
+        left = tmp_path / "checkpoints" / f"{tasks[0].key}.npz"
+        left.write_bytes(archive(position=1.0, done=3))
+        assert run_tasks(tasks[:1], tmp_path, executor=threads, progress=False).n_kept == 1
+    assert not left.exists()

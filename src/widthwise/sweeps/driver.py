@@ -126,6 +126,7 @@ class _Driver:
         self.running: dict[Future[Any], Task] = {}
         self.arrived: dict[Future[Any], Task] = {}
         self.deaths: Counter[tuple[str, str]] = Counter()
+        store.discard_old_checkpoints()
         self.entries = store.entries()
         self.newer, self.damaged = store.newer, store.damaged
         self.room = 0.9 * (free_memory() or math.inf)

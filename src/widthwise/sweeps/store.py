@@ -183,6 +183,15 @@ class Store(Plotted):
             with contextlib.suppress(OSError):
                 (self.checkpoints / f"{result.task.key}.npz").unlink()
 
+    def discard_old_checkpoints(self) -> None:
+        """Remove the checkpoints of finished tasks that a driver left which was killed just then."""
+        entries = self.entries()
+        for path in self.checkpoints.glob("*.npz"):
+            entry = entries.get(path.name.removesuffix(".npz"))
+            if entry is not None and entry.status == "done":
+                with contextlib.suppress(OSError):
+                    path.unlink()
+
     def modified(self, key: str) -> int | None:
         """When the file of a key was last written, None if there is none."""
         try:
