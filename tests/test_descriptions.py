@@ -355,3 +355,27 @@ def test_noise_zero_is_the_limit():
 def test_noise_zero_on_the_command_line(capsys):
     assert main(["predict", "--noise", "0", "--alpha", "2", "--branch", "universal"]) == 0
     assert "warning: noise 0 is answered by its limit" in capsys.readouterr().err
+
+
+def test_sizes_in_diagrams_and_transitions(capsys):
+    options = [
+        "diagram",
+        "--n",
+        "400,2000",
+        "--d",
+        "20",
+        "--k",
+        "6,8",
+        "--no-lines",
+        "--workers",
+        "1",
+        "--json",
+    ]
+    assert main(options) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert {(p["gamma"], p["alpha"]) for p in points} == {(g, a) for g in (0.3, 0.4) for a in (1.0, 5.0)}
+    assert main(["diagram", "--n", "400,2000"]) == 2
+    assert "--d goes with" in capsys.readouterr().err
+    assert main(["transitions", "--readouts", "four-point", "--d", "100"]) == 0
+    first = ww.transitions(ww.Problem(readouts="four-point"))[0].alpha
+    assert f" {math.ceil(first * 1e4)} " in capsys.readouterr().out

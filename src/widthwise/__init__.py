@@ -1,12 +1,11 @@
 """How well a wide two-layer neural network can be learnt, and how far a learner is from that limit."""
 
+# isort: off
+from . import _starting  # noqa: F401  before anything that takes long to import: Ctrl-C
+
+# isort: on
 from importlib import import_module
 from typing import Any
-
-from . import _interrupt
-
-if _interrupt.is_command():  # before anything that takes long to import
-    _interrupt.quit_while_importing()
 
 from . import _display, denoising
 from ._version import __version__

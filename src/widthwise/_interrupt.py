@@ -8,38 +8,19 @@ once.
 
 from __future__ import annotations
 
-import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["EXIT_CODE", "allow", "as_command", "is_command", "noticed", "quit_while_importing"]
+from ._starting import EXIT_CODE, quit_at_once
 
-EXIT_CODE = 130
-"""128 + SIGINT, as shells have it."""
+__all__ = ["EXIT_CODE", "allow", "as_command", "noticed"]
 
 _SECONDS = 2.0
 _allowed = [_SECONDS]
 _clocks: list[threading.Timer] = []
-
-
-def is_command() -> bool:
-    """Whether this process is the command ``widthwise`` (or ``python -m widthwise``)."""
-    words = sys.orig_argv[1:]
-    while words and words[0].startswith("-") and words[0] != "-m":
-        words = words[1:]
-    if words[:1] == ["-m"]:
-        return words[1:2] == ["widthwise"]
-    return bool(words) and os.path.basename(words[0]).removesuffix(".exe") == "widthwise"
-
-
-def quit_while_importing() -> None:
-    """Have Ctrl-C end this process at once, until :func:`as_command` takes over."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, _quit)
 
 
 @contextmanager
@@ -88,14 +69,9 @@ def noticed() -> Iterator[Callable[[], bool]]:
 
 
 def _raise(number: int, frame: Any) -> None:
-    signal.signal(signal.SIGINT, _quit)
-    clock = threading.Timer(_allowed[0], _quit, (number, None))
+    signal.signal(signal.SIGINT, quit_at_once)
+    clock = threading.Timer(_allowed[0], quit_at_once, (number, None))
     clock.daemon = True
     clock.start()
     _clocks.append(clock)
     raise KeyboardInterrupt
-
-
-def _quit(number: int, frame: Any) -> None:
-    os.write(2, b"interrupted\n")
-    os._exit(EXIT_CODE)

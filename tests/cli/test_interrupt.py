@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise import _interrupt
+from widthwise import _interrupt, _starting
 from widthwise.cli import main
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
@@ -124,4 +124,4 @@ def test_what_does_not_end_is_ended(then):
 )
 def test_which_processes_are_the_command(monkeypatch, argv, is_command):
     monkeypatch.setattr(sys, "orig_argv", argv)
-    assert _interrupt.is_command() is is_command
+    assert _starting.is_command() is is_command

@@ -12,6 +12,7 @@ import typer
 from .._bad_value import plural
 from .._interrupt import allow
 from .._records import as_csv, as_json
+from .._sizes import MEANINGS
 from .output import number, print_table, talk, write
 from .predict import (
     CsvOption,
@@ -30,13 +31,17 @@ from .problem_options import (
     AlphaOption,
     BadInput,
     ChannelOption,
+    HiddenOption,
     InputsOption,
     NormaliseOption,
     ReadoutsOption,
+    SamplesOption,
+    SizeOption,
     WeightsOption,
     choose,
     read_alphas,
     read_numbers,
+    read_positive,
     read_problem,
 )
 from .sweep_options import Where, WorkersOption
@@ -80,6 +85,9 @@ def diagram(
     inputs: InputsOption = "isotropic",
     normalise: NormaliseOption = False,
     alpha: AlphaOption = "0.1:8:40",
+    n: SamplesOption = None,
+    k: HiddenOption = None,
+    d: SizeOption = None,
     quantity: Annotated[
         str,
         typer.Option(
@@ -136,8 +144,15 @@ def diagram(
         check_figure(plot)
     if netcdf is not None and not Path(netcdf).parent.is_dir():
         raise BadInput(f"--netcdf: there is no folder {str(Path(netcdf).parent)!r}; create it first")
+    if (n is None and k is None) != (d is None):
+        raise BadInput("--d goes with --n or --k, and they with it: alpha = n/d², gamma = k/d")
+    size = 1.0 if d is None else read_positive("--d", d, MEANINGS["d"])
     axes: dict[str, Any] = {"alpha": read_alphas(alpha)}
+    if n is not None:
+        axes["alpha"] = read_numbers("--n", n, MEANINGS["n"]) / size**2
     axes["gamma"] = read_numbers("--gamma", gamma, "hidden units per input, k/d")
+    if k is not None:
+        axes["gamma"] = read_numbers("--k", k, MEANINGS["k"]) / size
     if noise is not None:
         axes["noise"] = read_numbers("--noise", noise, "variance of the label noise")
     if "noise" in axes and channel is not None:

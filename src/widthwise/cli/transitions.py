@@ -50,6 +50,10 @@ def transitions(
             "support at so many standard deviations, > 0, and report that onset.",
         ),
     ] = None,
+    d: Annotated[
+        str | None,
+        typer.Option("--d", "-d", metavar="D", help="Dimension d of the inputs: n is printed too."),
+    ] = None,
     json: JsonOption = False,
     csv: CsvOption = False,
     plot: PlotOption = None,
@@ -69,6 +73,7 @@ def transitions(
 
     check_format(json, csv)
     largest = read_positive("--alpha-max", alpha_max, "samples per squared dimension, n/d²")
+    size = None if d is None else read_positive("--d", d, "dimension of the inputs")
     cut = None if truncate is None else read_positive("--truncate", truncate, "standard deviations")
     if cut is not None and math.isfinite(problem.readouts.largest):
         raise BadInput(
@@ -90,7 +95,7 @@ def transitions(
     elif csv:
         write(as_csv(problem.to_dict(), records, names=FIELDS))
     elif found:
-        _print_transitions(problem, found)
+        _print_transitions(problem, found, size)
     if not found:
         talk(str(found))
     elif found.note:
@@ -104,14 +109,16 @@ def _record(transition: Transition) -> dict[str, Any]:
     return record | {"spinodals": list(transition.spinodals or ())}
 
 
-def _print_transitions(problem: Problem, found: TransitionList) -> None:
-    columns = ["|v|", "alpha", "kind", "spinodals_from", "to", "overlap_jump", "excess_error_jump"]
+def _print_transitions(problem: Problem, found: TransitionList, d: float | None) -> None:
+    columns = ["|v|", "alpha", *([] if d is None else ["n"]), "kind", "spinodals_from", "to"]
+    columns += ["overlap_jump", "excess_error_jump"]
     rows = []
     for t in found:
         jumps = ["–"] * 4
         if t.spinodals:
             jumps = [_alpha(x) for x in t.spinodals] + [number(t.overlap_jump), number(t.error_jump)]
-        rows.append([f"{t.readout:.4g}".replace("inf", "∞"), _alpha(t.alpha), t.kind, *jumps])
+        amount = [] if d is None else [str(math.ceil(t.alpha * d**2))]
+        rows.append([f"{t.readout:.4g}".replace("inf", "∞"), _alpha(t.alpha), *amount, t.kind, *jumps])
     print_table(columns, rows, title=repr(problem))
 
 
