@@ -242,6 +242,20 @@ def test_a_name_that_does_not_exist_is_noticed():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["my-data", "own-ingredients", "classification"])
+def test_the_code_of_a_page_runs_and_gives_its_numbers(name):
+    text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
+    space: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
+        exec(compile(block, name, "exec"), space)
+        for line in block.splitlines():
+            shown = re.fullmatch(r"([^#]+[^#\s])\s+# (\d+\.\d+)(?:[: ].*)?", line)
+            if shown:  # an expression with its value, to the digits given
+                digits = len(shown[2].partition(".")[2])
+                assert round(float(eval(shown[1], space)), digits) == float(shown[2]), line
+
+
+@pytest.mark.slow
 def test_the_tutorial_runs():
     import matplotlib
 
