@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -10,7 +11,7 @@ import pytest
 
 import widthwise as ww
 from widthwise.cli import main
-from widthwise.cli.app import COMMANDS
+from widthwise.cli.app import COMMANDS, app
 
 
 def test_alone_it_gives_an_overview(capsys):
@@ -161,3 +162,35 @@ def test_a_store_without_a_command_shows_its_help(capsys):
     assert "prune" in captured.out and captured.err == ""
     assert main(["store", "ls"]) == 2
     assert "'runs'" in capsys.readouterr().err
+
+
+def examples():
+    """Every example that the help of a command gives."""
+    import typer
+
+    group = typer.main.get_command(app)
+    for name in COMMANDS:
+        command = group.get_command(typer.Context(group), name)
+        for one in (command, *getattr(command, "commands", {}).values()):
+            for line in re.findall(r"Example: widthwise (.*)", one.help or ""):
+                yield line.strip()
+
+
+@pytest.mark.parametrize("line", sorted(set(examples())))
+def test_examples_of_the_help_can_be_read(line):
+    import typer
+
+    from widthwise.problem import WORDS
+
+    command, words = typer.main.get_command(app), shlex.split(line)
+    words += ["name.png"] if words[-1] == "--plot" else []
+    while True:
+        context = command.make_context("widthwise", list(words), resilient_parsing=False)
+        if not hasattr(command, "get_command"):
+            break
+        command, words = command.get_command(context, words[0]), words[1:]
+    given = {name: value for name, value in context.params.items() if name in WORDS and value is not None}
+    is_list = any(":" in str(given.get(name, "")) for name in ("gamma", "noise"))  # the axes of a diagram
+    if "activation" in given and not is_list:
+        given.pop("d", None) if given.get("k") is None else None
+        assert ww.Problem(**given)

@@ -65,7 +65,7 @@ class Need:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SamplesNeeded(Shown):
     """The data that a target needs; ``print`` it for a sentence."""
 
@@ -98,6 +98,12 @@ class SamplesNeeded(Shown):
             "optimum": self.optimum.to_dict(),
             "universal": self.universal.to_dict(),
         }
+
+    def __repr__(self) -> str:
+        needs = [f"alpha {need.alpha:.6g}" for need in (self.optimum, self.universal)]
+        return (
+            f"<SamplesNeeded {self.quantity} {self.target:g}: {needs[0]} (optimum), {needs[1]} (universal)>"
+        )
 
     def __str__(self) -> str:
         word = _WORDS.get(self.quantity, f"{self.quantity} error")
