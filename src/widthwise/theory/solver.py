@@ -270,7 +270,9 @@ def universal_solutions(problem: Problem, alpha: np.ndarray) -> list[Solution]:
     crossed = family.crossings(alpha)
     found: list[Solution | None] = [None] * alpha.size
     solutions = family.solutions(crossed.points, alpha[crossed.index])
-    for i, solution in zip(crossed.index, solutions, strict=True):
+    early, points = family.before_the_curve(alpha)
+    solutions += family.solutions(points, alpha[early])
+    for i, solution in zip([*crossed.index, *early], solutions, strict=True):
         before = found[i]
         if before is None or solution.matrix_overlap_hat < before.matrix_overlap_hat:
             found[i] = solution

@@ -113,6 +113,19 @@ class UniversalFamily(Family):
         first = channel.free_entropy_slope(np.array([full[0], 0.5 * setting.power]), setting.power)
         return bool(first[0] < 1e-9 * first[1])
 
+    def before_the_curve(self, alpha: np.ndarray) -> tuple[np.ndarray, Points]:
+        """Where α is below all that is traced: nothing is learnt yet, and B is proportional to α."""
+        nodes, _ = self.curve
+        first = nodes[:1]
+        is_early = np.zeros(alpha.size, dtype=bool)
+        if len(first) and abs(first.slope[0] - 1) < 1e-9:
+            is_early = np.log(alpha) < first.log_alpha[0]
+        index = np.nonzero(is_early)[0]
+        log_alpha = np.log(alpha[index])
+        u = log_alpha - first.log_alpha[0] + first.u[0] if index.size else log_alpha
+        n, blank = index.size, np.empty((index.size, 0))
+        return index, Points(u, blank, log_alpha, np.zeros(n), blank, np.ones(n))
+
     def nothing(self, alpha: np.ndarray) -> list[Solution]:
         """The solutions at B = 0."""
         n = alpha.size
