@@ -25,6 +25,7 @@ _ORDER, _TOP_ORDER, _LAST_ORDER = 24, 28, 16
 _RTOL = np.array([1e-12, 1e-11, 2e-8, 1e-11])
 _ATOL = np.array([1e-12, 0.0, 0.0, 0.0])
 _DEEPEST = 5
+_DEEP = -6  # level from which on a table without a last panel is built from above
 
 Panel = tuple[float, float, np.ndarray]
 
@@ -71,7 +72,12 @@ class GapTable:
         if self._last is not None and np.all(gap <= self._last[0]):
             return _series(self._last[1], 2 * np.sqrt(gap / self._last[0]) - 1)
         if level not in self._panels:
-            self._build(level)
+            # Far down the last panel is looked for on the way: beneath it nothing can be resolved.
+            for k in range(_DEEP, level - 1, -1):
+                if self._last is None and k not in self._panels:
+                    self._build(k)
+            if level > _DEEP:
+                self._build(level)
             if self._last is not None and np.all(gap <= self._last[0]):
                 return self._on_level(level, gap)
         x = np.log(gap)
