@@ -42,7 +42,7 @@ _WIDEST, _N_TERMS = 6.0, 20  # of a panel
 _BESIDE = 0.05  # width of panels beside the splitting of a band, where o(u) is as smooth as |u|³ ln|u|
 MOST_ATOMS = 128
 """Distinct readouts up to which the spectrum is that of the law itself."""
-_CLOSE = 0.2  # steps of u below which Δ is integrated, not subtracted
+_CLOSE = 3e-3  # in ln η: nearer than this a difference is an integral (which a splitting within would spoil)
 
 
 class MatrixPair(NamedTuple):
