@@ -147,11 +147,12 @@ def figure() -> None:
     left.set(
         xscale="log", yscale="log", xlabel=r"$\alpha = n/d^2$", ylabel=r"excess error $\epsilon - \Delta$"
     )
-    for axis, ticks in ((left.xaxis, (0.25, 0.5, 1, 2, 4)), (left.yaxis, (0.01, 0.02, 0.04, 0.08))):
+    for axis, ticks in ((left.xaxis, (0.25, 0.5, 1, 2, 4)), (left.yaxis, (0.005, 0.01, 0.02, 0.04, 0.08))):
         axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks])
         axis.set_ticks([], minor=True)
     left.set_title(r"Gaussian weights, homogeneous readouts", fontsize=style.TITLE)
-    left.legend(loc="upper right")
+    left.set_ylim(0.0042, 0.1)
+    left.legend(loc="lower left")
     for case, colour, aside in zip(SIZED, ("#0072B2", "#AA3377", "#56B4E9"), (-1, 0, 1), strict=True):
         mine = [
             r for r in rows if (r["activation"], r["weights"], r["readouts"]) == case and r["alpha"] == "1.0"

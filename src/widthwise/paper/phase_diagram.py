@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..plotting.phases import phase_places
 from ..problem import Problem
 from ..theory import onset
 from ..theory import phase_diagram as compute
+from ..theory.diagram_row import phase_names
 from . import marks
 from .item import Item, Tables
 from .scales import Settings
@@ -66,19 +68,29 @@ def compared(tables: Tables) -> Table:
 
 
 def draw(tables: Tables) -> Figure:
+    from matplotlib.colors import LogNorm
+
     with marks.applied():
         figure, axes = marks.figure(1, 2, width=marks.PAGE, height=2.9, sharey=True)
         cells = tables.theory.where(line="map")
         gamma, alpha = (np.unique(cells.column(name)) for name in ("gamma", "alpha"))
+        phases = cells.column("n_specialised").reshape(gamma.size, alpha.size)
+        names = phase_names(next(iter(PROBLEMS.values())))
         labels = {
             "excess_error": (r"excess error $\varepsilon_\mathrm{opt} - \Delta$", "viridis_r"),
             "gap": ("universal error $-$ optimum", "magma_r"),
         }
         for ax, (name, (label, cmap)) in zip(axes[0], labels.items(), strict=True):
             values = cells.column(name).reshape(gamma.size, alpha.size)
-            mesh = ax.pcolormesh(gamma, alpha, values.T, cmap=cmap, shading="gouraud", rasterized=True)
+            norm = LogNorm() if name == "excess_error" else None
+            look = {"cmap": cmap, "norm": norm, "shading": "gouraud", "rasterized": True}
+            mesh = ax.pcolormesh(gamma, alpha, values.T, **look)
             figure.colorbar(mesh, ax=ax, label=label, pad=0.02)
+            ax.spines[:].set_visible(True)
             _draw_lines(ax, tables.theory.where(line="transition"))
+            for phase, x, y in phase_places(phases, gamma, alpha, names):
+                box = {"boxstyle": "round,pad=0.25", "facecolor": "white", "alpha": 0.75, "linewidth": 0}
+                ax.annotate(phase, (x, y), ha="center", va="center", fontsize=7, bbox=box)
             ax.set_yscale("log")
             ax.set_ylim(*ALPHA)
             ax.set_xlim(*GAMMA)
@@ -90,23 +102,13 @@ def draw(tables: Tables) -> Figure:
 def _draw_lines(ax: Any, transitions: Table) -> None:
     styles = {"continuous": "-", "first-order": (0, (4, 1.6))}
     step = np.diff(np.unique(transitions.column("gamma"))).min()
-    for (size, kind), rows in transitions.groups("readout", "kind"):
+    for (_, kind), rows in transitions.groups("readout", "kind"):
         order = np.argsort(rows.column("gamma"))
         x, y = rows.column("gamma")[order], rows.column("alpha")[order]
         gaps = np.nonzero(np.diff(x) > 1.5 * step)[0] + 1  # a line ends where the kind changes
         x, y = np.insert(x, gaps, np.nan), np.insert(y, gaps, np.nan)
         for color, width in (("white", 2.6), ("black", 1.2)):
             ax.plot(x, y, color=color, lw=width, ls=styles[kind] if color == "black" else "-")
-        if kind == "continuous":
-            i = x.size // 3
-            ax.annotate(
-                rf"$|v| = {size:.2f}$",
-                (x[i], y[i]),
-                (2, -9),
-                textcoords="offset points",
-                fontsize=7,
-                color="black",
-            )
 
 
 ITEM = Item(

@@ -28,6 +28,8 @@ def phase_places(
     from scipy.ndimage import distance_transform_edt
 
     xs, ys = np.asarray(first), np.asarray(second)
+    share = np.linspace(0, 1, xs.size)
+    is_central = (share > 0.16) & (share < 0.84)
     is_free = np.ones(phase.shape, dtype=bool)
     for line in lines:
         for column, place in enumerate(np.asarray(line, dtype=float)):
@@ -40,6 +42,8 @@ def phase_places(
             continue
         # A name is wider than high: steps along the first axis count less.
         room = distance_transform_edt(np.pad(own, 1), sampling=(0.5 / xs.size, 1 / ys.size))[1:-1, 1:-1]
+        if (room[is_central] > 0).any():  # a name beside the frame would be cut
+            room[~is_central] = 0.0
         i, j = np.unravel_index(int(np.argmax(room)), room.shape)
         places.append((names[int(n)], float(xs[i]), float(ys[j])))
     return places
