@@ -258,3 +258,10 @@ def test_laws_made_again_agree_to_the_last_digit():
         law = Discrete(rng.normal(size=n), rng.dirichlet(np.ones(n)), normalise=True)
         assert Discrete(law.values, law.probabilities) == law
         assert resolve(law.spec) == law
+
+
+@pytest.mark.parametrize("law", ["gaussian", "uniform", "homogeneous", "rademacher"])
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_quantiles_have_second_moment_one_also_if_there_are_few(law, size):
+    v = resolve(law).quantiles(size)
+    assert np.all(np.isfinite(v)) and np.mean(v**2) == pytest.approx(1.0, rel=1e-14)

@@ -196,3 +196,11 @@ def test_empirical_shrinkage_costs_less_than_three_per_cent_at_d_200(readouts):
         known, empirical = (gamp_rie(instance, denoiser=name).excess_error for name in ("known", "empirical"))
         ratios.append(empirical / known)
     assert np.mean(ratios) < 1.03
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+@pytest.mark.parametrize("law", ["gaussian", "uniform", "four-point"])
+def test_the_smallest_dimensions_have_an_answer(d, law):
+    """One hidden unit included, for which a quantile of a symmetric law would be 0."""
+    run = ww.learners.gamp_rie(ww.sample_instance(ww.Problem("relu", readouts=law, gamma=0.6), d, 1.7))
+    assert np.isfinite(run.excess_error)

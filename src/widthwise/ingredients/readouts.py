@@ -173,7 +173,13 @@ class Gaussian(_Continuous):
         from scipy.special import ndtri
 
         v = ndtri((np.arange(size) + 0.5) / size)
-        return v / math.sqrt(np.mean(v**2))
+        return _of_unit_size(v)
+
+
+def _of_unit_size(v: np.ndarray) -> np.ndarray:
+    """Readouts scaled to (1/k) Σ v² = 1; the middle of a symmetric law, alone, is 0 and becomes 1."""
+    size = math.sqrt(np.mean(v**2))
+    return v / size if size > 0 else np.ones_like(v)
 
 
 @dataclass(frozen=True, repr=False)
@@ -229,7 +235,7 @@ class Uniform(_Continuous):
 
     def quantiles(self, size: int) -> np.ndarray:
         v = self.largest * (2 * (np.arange(size) + 0.5) / size - 1)
-        return v / math.sqrt(np.mean(v**2))
+        return _of_unit_size(v)
 
 
 _TABLE: Table[Readouts] = Table(
