@@ -13,7 +13,7 @@ import os
 import numpy as np
 
 from .._extras import explained
-from ..networks.instance import Instance
+from ..networks.instance import Instance, require_memory
 from .iterative import Options, Start, learn
 from .loop import Chain
 from .progress import Progress
@@ -40,8 +40,10 @@ def adam(
     learning_rate: float = 0.05,
     schedule: str = "constant",
     patience: int | None = None,
-    learn_readouts: bool = False,
+    learn_readouts: bool | None = None,
     held_out: float = 0.0,
+    width: int | None = None,
+    normalise_rows: bool = False,
 ) -> Run:
     """The best network that Adam passes through; an iteration is an update on one batch.
 
@@ -71,10 +73,17 @@ def adam(
     patience : int
         Stop after so many observations without a better network.
     learn_readouts : bool
-        Train the readouts too, from a draw of P_v unless started on the teacher.
+        Train the readouts too, from a draw of P_v unless started on the teacher. A student of another width
+        always does.
     held_out : float
         Share of the samples on which it does not train: the network kept is the likeliest for these. With 0
         it is the one of lowest exact error, which a practitioner would not know.
+    width : int
+        Hidden units of the student, k unless given: any number, with readouts that begin at 0 (on the
+        teacher: its largest units with theirs). Overlaps are then those of matched units, and
+        ``features_found`` counts the teacher's with a cosine above 0.7.
+    normalise_rows : bool
+        Keep the weights of each unit at length √d, after every update.
 
     Returns
     -------
@@ -93,6 +102,9 @@ def adam(
         raise ValueError(f"learning_rate must be > 0, got {learning_rate!r}")
     if schedule not in _SCHEDULES:
         raise ValueError(f"unknown schedule {schedule!r}; choose from {', '.join(_SCHEDULES)}")
+    learn_readouts = width is not None if learn_readouts is None else learn_readouts
+    if width is not None:
+        _check_width(instance, width, n_chains, learn_readouts)
     if patience is not None and not patience >= 1:
         raise ValueError(f"patience must be >= 1 (observations), got {patience!r}")
     options = Options(start, iterations, record_every, n_chains, seed, progress, checkpoint, max_seconds)
@@ -104,6 +116,8 @@ def adam(
         # A schedule is laid out over the whole run.
         **({} if schedule == "constant" else {"iterations": iterations}),
         **({"held_out": held_out} if held_out else {}),
+        **({"width": width} if width is not None else {}),
+        **({"normalise_rows": True} if normalise_rows else {}),
     }
 
     def build(begin: Start) -> Chain:
@@ -112,5 +126,22 @@ def adam(
         return AdamChain(instance, begin, settings, patience, n_held)
 
     return learn(
-        "adam", instance, options, build, is_sampler=False, uses_jax=True, learn_readouts=learn_readouts
+        "adam",
+        instance,
+        options,
+        build,
+        is_sampler=False,
+        uses_jax=True,
+        learn_readouts=learn_readouts,
+        width=width,
     )
+
+
+def _check_width(instance: Instance, width: int, n_chains: int, learn_readouts: bool) -> None:
+    if not (isinstance(width, (int, np.integer)) and not isinstance(width, bool) and width >= 1):
+        raise ValueError(f"width must be a whole number >= 1 (hidden units of the student), got {width!r}")
+    if not learn_readouts:
+        raise ValueError("a student of a width of its own learns its readouts; leave learn_readouts out")
+    # Weights, their gradient and the two moments of Adam, and what lies between the layers for a block.
+    numbers = n_chains * width * (5 * instance.d + 2000)
+    require_memory(numbers * np.dtype(instance.dtype).itemsize, f"a student of width {width}")

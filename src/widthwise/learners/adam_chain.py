@@ -36,10 +36,14 @@ class AdamChain(JaxChain):
     ) -> None:
         self.settings, self.patience = settings, patience
         instance, self._held_out = _parted(instance, n_held)
-        model = Model(instance.problem, instance.k, instance.d, learn_readouts=settings["learn_readouts"])
+        width = start.weights.shape[1]
+        model = Model(instance.problem, width, instance.d, learn_readouts=settings["learn_readouts"])
         optimiser = optax.adam(_rate(settings))
         n_drawn = max(1, round(settings["batch_size"] / BLOCK))
-        self._data = Data.of(instance, start.weights, block=math.ceil(settings["batch_size"] / n_drawn))
+        block = math.ceil(settings["batch_size"] / n_drawn)
+        own_readouts = start.readouts if settings["learn_readouts"] else None
+        self._data = Data.of(instance, start.weights, block, own_readouts)
+        is_normalised = settings.get("normalise_rows", False)
         n_blocks = len(self._data.labels)
 
         def update(network: Any, moments: Any, key: Any, data: Data) -> Any:
@@ -48,7 +52,11 @@ class AdamChain(JaxChain):
             value, gradient = model.likelihood_and_gradient(network, data, blocks)
             loss, descent = jax.tree.map(lambda x: -x / n_samples, (value, gradient))
             change, moments = optimiser.update(descent, moments, network)
-            return optax.apply_updates(network, change), moments, loss - data.offsets[0]
+            network = optax.apply_updates(network, change)
+            if is_normalised:
+                norms = jnp.linalg.norm(network[0], axis=1, keepdims=True)
+                network = (network[0] * (math.sqrt(instance.d) / norms), *network[1:])
+            return network, moments, loss - data.offsets[0]
 
         def iteration(_: Any, carried: Any, data: Data) -> Any:
             (networks, moments, key), total = carried
@@ -57,12 +65,12 @@ class AdamChain(JaxChain):
             networks, moments, loss = jax.vmap(update, in_axes=(0, 0, 0, None))(networks, moments, keys, data)
             return (networks, moments, key), total + loss
 
-        def block(carry: Any, data: Data, n_iterations: int) -> Any:
+        def many(carry: Any, data: Data, n_iterations: int) -> Any:
             zero = jnp.zeros(len(start.weights), instance.dtype)
             carry, total = jax.lax.fori_loop(0, n_iterations, partial(iteration, data=data), (carry, zero))
             return carry, total / n_iterations
 
-        self._block = jax.jit(block)
+        self._block = jax.jit(many)
         learnt = (start.weights, start.readouts)[: 1 + settings["learn_readouts"]]
         networks = tuple(jnp.asarray(part, dtype=instance.dtype) for part in learnt)
         moments = jax.vmap(optimiser.init)(networks)

@@ -74,11 +74,15 @@ def learn(
     is_sampler: bool = True,
     uses_jax: bool = False,
     learn_readouts: bool = False,
+    width: int | None = None,
 ) -> Run:
-    """Run the chain that ``build`` makes from its start."""
+    """Run the chain that ``build`` makes from its start; ``width`` is that of a student of its own width."""
     _check_channel(learner, instance.problem.channel)
     with one_thread_below(instance.d), _precision(instance) if uses_jax else nullcontext():
-        start = _starting_point(instance, options, learn_readouts)
+        if width is None:
+            start = _starting_point(instance, options, learn_readouts)
+        else:
+            start = _starting_point_of_width(instance, options, width)
         run = run_chain(
             build(start),
             learner=learner,
@@ -86,6 +90,7 @@ def learn(
             iterations=options.iterations,
             record_every=options.record_every or max(1, options.iterations // 100),
             is_matched=start.is_matched,
+            width=width,
             settings={"start": options.start, "n_chains": options.n_chains, "seed": options.seed},
             progress=options.progress,
             checkpoint=options.checkpoint,
@@ -122,11 +127,33 @@ def _starting_point(instance: Instance, options: Options, learn_readouts: bool) 
     return Start(weights, readouts, is_matched, options.seed, options.iterations)
 
 
+def _starting_point_of_width(instance: Instance, options: Options, width: int) -> Start:
+    """For a student of any width: readouts begin at 0, or on the teacher's largest units.
+
+    A readout of the teacher is carried over with the factor √(width/k): outputs have 1/√width for 1/√k.
+    """
+    rng = np.random.default_rng([options.seed, instance.seed])
+    shape = (options.n_chains, width, instance.d)
+    readouts = np.zeros(shape[:2])
+    if isinstance(options.start, str) and options.start == "teacher":
+        weights = instance.problem.weights.sample(rng, shape)
+        largest = np.argsort(-np.abs(instance.readouts), kind="stable")[:width]
+        weights[:, : largest.size] = instance.weights[largest]
+        readouts[:, : largest.size] = math.sqrt(width / instance.k) * instance.readouts[largest]
+    else:
+        weights, _ = _starting_weights(instance, options.start, options.n_chains, rng, width)
+    return Start(weights, readouts, True, options.seed, options.iterations)
+
+
 def _starting_weights(
-    instance: Instance, start: str | np.ndarray, n_chains: int, rng: np.random.Generator
+    instance: Instance,
+    start: str | np.ndarray,
+    n_chains: int,
+    rng: np.random.Generator,
+    width: int | None = None,
 ) -> tuple[np.ndarray, bool]:
     """Weights of each chain at the start, and whether their units have to be matched with the teacher's."""
-    shape = (n_chains, instance.k, instance.d)
+    shape = (n_chains, width or instance.k, instance.d)
     if isinstance(start, str):
         if start == "teacher":
             return np.broadcast_to(instance.weights, shape).copy(), False

@@ -65,13 +65,24 @@ class Data:
     """Log-likelihood a sample and log-prior a weight at the start, taken off."""
 
     @classmethod
-    def of(cls, instance: Instance, weights: np.ndarray, block: int | None = None) -> Data:
-        """Data of an instance in blocks of (about 500 unless told) samples; ``weights`` is the start."""
+    def of(
+        cls,
+        instance: Instance,
+        weights: np.ndarray,
+        block: int | None = None,
+        readouts: np.ndarray | None = None,
+    ) -> Data:
+        """Data of an instance in blocks of (about 500 unless told) samples.
+
+        ``weights`` and ``readouts`` (the teacher's unless given) are the start.
+        """
         n, d, dtype = instance.n, instance.d, np.dtype(instance.dtype)
         n_blocks = max(1, round(n / BLOCK)) if block is None else math.ceil(n / block)
         block = math.ceil(n / n_blocks) if block is None else block
         require_memory(dtype.itemsize * n_blocks * block * d, f"sampling at d = {d} with n = {n}")
-        likelihood = instance.problem.channel.log_likelihood(instance.labels, instance.outputs(weights[0]))
+        likelihood = instance.problem.channel.log_likelihood(
+            instance.labels, instance.outputs(weights[0], readouts=None if readouts is None else readouts[0])
+        )
         law = instance.problem.weights
         prior = 0.0 if law.is_discrete else float(np.mean(law.log_density(weights[0])))
 

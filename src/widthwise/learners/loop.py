@@ -71,6 +71,7 @@ def run_chain(
     max_seconds: float | None = None,
     discard: float = 0.5,
     is_sampler: bool = True,
+    width: int | None = None,
 ) -> Run:
     """Advance ``chain`` to ``iterations``, observing it every ``record_every``, and gather the result.
 
@@ -79,7 +80,7 @@ def run_chain(
     best network it passed through, by its exact error or by samples it has held out.
     """
     start = time.perf_counter()
-    observer = Observer(instance, is_matched=is_matched)
+    observer = Observer(instance, is_matched=is_matched, width=width)
     book = _Book(observer, is_sampler)
     settings = settings | chain.settings
     file = Checkpoint(checkpoint, learner, instance, {**settings, "record_every": record_every})

@@ -31,16 +31,20 @@ from ..ingredients.scaled_kernel import scaled_kernel
 from .instance import Instance, outputs
 
 __all__ = [
+    "FOUND",
     "N_ORDERS",
     "Groups",
     "Observer",
     "fresh_error",
+    "match_features",
     "match_units",
     "output_covariance",
     "overlap_powers",
 ]
 
 N_ORDERS = 6  # Q_1 ... Q_6 are reported
+FOUND = 0.7
+"""Cosine with a unit of the student from which a unit of the teacher counts as found."""
 _N_BINS = 10  # for continuous readouts: enough to see the shape, with several units in each at d = 100
 
 
@@ -78,11 +82,23 @@ class Observer:
         the best of many: where nothing is learnt it still finds an overlap of about √(2 ln k / d).
     n_bins : int
         Bins for readouts with more values than that.
+    width : int, optional
+        Units of a student that has readouts of its own, and maybe another width than the teacher. Overlaps
+        are then cosines of the teacher's units with the student's that are matched with them, whatever the
+        readouts (0 for units left without), and ``features_found`` counts those above ``FOUND``.
     """
 
-    def __init__(self, instance: Instance, *, is_matched: bool = False, n_bins: int = _N_BINS) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        *,
+        is_matched: bool = False,
+        n_bins: int = _N_BINS,
+        width: int | None = None,
+    ) -> None:
         self.instance = instance
         self.is_matched = is_matched
+        self.width = width
         self.groups = Groups.of(instance.readouts, n_bins)
         self._teacher = (np.asarray(instance.weights, dtype=float), instance.readouts)
 
@@ -124,6 +140,9 @@ class Observer:
         seen = self._seen(student)
         orders = overlap_powers(seen, self._seen(self._teacher), N_ORDERS)
         own = overlap_powers(seen, seen, 2)[1]
+        found = {}
+        if self.width is not None:
+            found["features_found"] = np.float64(np.sum(match_features(self.instance, student[0]) > FOUND))
         return {
             "gibbs_excess_error": np.float64(gibbs),
             "excess_error": np.float64(0.5 * gibbs),
@@ -131,11 +150,14 @@ class Observer:
             "matrix_overlap_centred": np.float64(1 - 0.5 * (own - 2 * orders[1] + self._teacher_q2)),
             "overlap_power": orders,
             "weight_overlap": self.weight_overlap(*student),
+            **found,
         }
 
     def weight_overlap(self, weights: np.ndarray, readouts: np.ndarray | None = None) -> np.ndarray:
         """𝒬_W(v): mean of W_i·CW⁰_i/d over each group of units, after matching if asked for."""
         w, _ = self._student(weights, readouts)
+        if self.width is not None:
+            return self.groups.mean(match_features(self.instance, w))
         if self.is_matched:
             match, sign = match_units(self.instance, w, self.groups)
             w = sign[:, None] * w[match]
@@ -165,17 +187,18 @@ class Observer:
 
     def _student(self, weights: np.ndarray, readouts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         w = np.asarray(weights, dtype=float)
-        if w.shape != self._teacher[0].shape:
-            raise ValueError(f"weights must have the shape {self._teacher[0].shape} (k, d), got {w.shape}")
+        shape = self._teacher[0].shape if self.width is None else (self.width, self.instance.d)
+        if w.shape != shape:
+            raise ValueError(f"weights must have the shape {shape} (k, d), got {w.shape}")
         return w, self._teacher[1] if readouts is None else np.asarray(readouts, dtype=float)
 
 
 def output_covariance(
     activation: Activation, a: tuple[np.ndarray, np.ndarray], b: tuple[np.ndarray, np.ndarray]
 ) -> float:
-    """E λᵃλᵇ over standard Gaussian inputs, exact, for networks given as (weights, readouts)."""
+    """E λᵃλᵇ over standard Gaussian inputs, exact, for networks of any width given as (weights, readouts)."""
     (w, v), (u, r) = a, b
-    k, d = int(w.shape[0]), int(w.shape[1])
+    k, d = math.sqrt(w.shape[0] * u.shape[0]), int(w.shape[1])
     s, t = (np.sqrt(np.einsum("ij,ij->i", m, m) / d) for m in (w, u))
     scale = np.maximum(np.outer(s, t), np.finfo(float).tiny)
     correlation = (w @ u.T) / d / scale
@@ -190,7 +213,7 @@ def overlap_powers(
 ) -> np.ndarray:
     """Q_1 ... Q_n of two networks."""
     (w, v), (u, r) = a, b
-    k, d = w.shape
+    k, d = math.sqrt(w.shape[0] * u.shape[0]), w.shape[1]
     omega = (w @ u.T) / d
     power, result = np.ones_like(omega), np.empty(n_orders)
     for order in range(n_orders):
@@ -231,6 +254,27 @@ def match_units(instance: Instance, weights: np.ndarray, groups: Groups) -> tupl
     elif parity < 0:
         sign = turn * turn[match]
     return match, sign
+
+
+def match_features(instance: Instance, weights: np.ndarray) -> np.ndarray:
+    """Cosine of each of the teacher's units with its match in a student of any width.
+
+    Units are matched one to one by the largest total cosine; where the student is narrower, the teacher's
+    units that are left over get 0. The sign of a unit is free for an even activation, and for an odd one,
+    where the readout takes it up.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    seen = [instance.seen(w) for w in (instance.weights, weights)]
+    tiny = np.finfo(float).tiny
+    one, other = (w / np.maximum(np.linalg.norm(w, axis=1, keepdims=True), tiny) for w in seen)
+    cosine = one @ other.T
+    if _parity(instance) != 0:
+        cosine = np.abs(cosine)
+    rows, columns = linear_sum_assignment(cosine, maximize=True)
+    matched = np.zeros(instance.k)
+    matched[rows] = cosine[rows, columns]
+    return matched
 
 
 def _folded_label(groups: Groups) -> np.ndarray:
