@@ -33,6 +33,7 @@ COMMANDS = {
     "spectrum": "spectrum, mmse and shrinkage of the matrix that the hidden units make",
     "simulate": "run learners, and put what they measure beside the theory",
     "hardness": "how the time that a learner needs to leave the universal branch grows with d",
+    "study": "questions that many runs answer together, such as how wide a student should be",
     "yardstick": "how far estimators of your own are from the optimum",
     "store": "look at, check and export the results of sweeps",
     "explore": "a local page on which the curves follow a slider",

@@ -20,6 +20,7 @@ from ..ingredients import channels
 from ..learners.run import Run
 from ..networks.measurements import ComparedCurve
 from ..problem import Problem
+from ..studies.width import WidthTable
 from ..studies.yardstick import Yardstick
 from ..sweeps.store import Store
 from ..theory import (
@@ -138,6 +139,20 @@ def _scaling(law: ScalingLaw) -> str:
     rows = ([getattr(law, name)[i] for name in names] for i in _spread(len(law)))
     title = f"<p>ScalingLaw: d = {law.d:g}, {escape(repr(law.problem))}</p>"
     return title + sparkline(np.log(law.n), np.log(law.excess_error)) + _table(names, rows)
+
+
+@table.register
+def _widths(found: WidthTable) -> str:
+    names = (
+        "n",
+        "width",
+        "excess_error",
+        "standard_error",
+        "features_found",
+        "optimal_error",
+        "effective_width",
+    )
+    return _table(names, ([getattr(row, name) for name in names] for row in found.rows))
 
 
 @table.register

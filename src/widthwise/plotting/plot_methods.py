@@ -9,6 +9,7 @@ from ..denoising import MatrixDenoiser
 from ..learners.run import Run
 from ..networks.measurements import ComparedCurve
 from ..problem import Problem
+from ..studies.width import WidthTable
 from ..studies.yardstick import Yardstick
 from ..sweeps.comparison import compare
 from ..sweeps.store import Store
@@ -20,7 +21,7 @@ from .diagrams import plot_phase_diagram
 from .measurements import plot_compared
 from .results import plot_landscape, plot_linear_regime, plot_solution, plot_state_evolution
 from .runs import plot_run, plot_yardstick
-from .scaling import plot_scaling
+from .scaling import plot_scaling, plot_widths
 from .spectra import plot_spectrum
 
 
@@ -64,6 +65,11 @@ def _transitions(found: TransitionList, ax: Any = None, **options: Any) -> Any:
 @figure.register
 def _scaling(law: ScalingLaw, ax: Any = None, **options: Any) -> Any:
     return plot_scaling(ax, law, **options)
+
+
+@figure.register
+def _widths(table: WidthTable, ax: Any = None, **options: Any) -> Any:
+    return plot_widths(ax, table, **options)
 
 
 @figure.register

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..studies.width import WidthTable
 from ..theory.scaling import ScalingLaw
-from .style import PALETTE, TITLE, applied, tidy, title_of
+from .style import PALETTE, TITLE, applied, new_axes, tidy, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["plot_scaling"]
+__all__ = ["plot_scaling", "plot_widths"]
 
 
 def plot_scaling(axes: Any, law: ScalingLaw, *, title: bool = True, **style: Any) -> tuple[Axes, Axes]:
@@ -70,3 +71,33 @@ def _slopes(ax: Axes, law: ScalingLaw) -> None:
         if exponent == second:
             line = 1.5 * error[inside][0] * (own / own[0]) ** exponent
         ax.plot(own, line, color="0.5", linewidth=0.9, ls=":", label=f"$n^{{{exponent:.3g}}}$, {text}")
+
+
+def plot_widths(ax: Axes | None, table: WidthTable, *, is_last: bool = False) -> Axes:
+    """Error of students against their width, one colour for each n; dashes at the effective width.
+
+    ``is_last`` shows the last networks instead of those that held-out samples chose. Short lines on the left
+    are the optimum, dots filled where the held-out loss is least.
+    """
+    with applied():
+        ax = new_axes(ax)
+        for i, n in enumerate(sorted({row.n for row in table.rows})):
+            own = [row for row in table.rows if row.n == n]
+            color = PALETTE[i % len(PALETTE)]
+            widths = [row.width for row in own]
+            errors = [row.last_error if is_last else row.excess_error for row in own]
+            bars = [row.last_standard_error if is_last else row.standard_error for row in own]
+            label = f"$n = {n:.4g}$, $k_c = {own[0].effective_width:g}$"
+            ax.errorbar(widths, errors, bars, color=color, marker="o", ms=3, mfc="white", lw=1.2, label=label)
+            best = widths.index(table.best_width(n))
+            ax.plot(widths[best], errors[best], "o", ms=4.5, color=color)
+            ax.axvline(own[0].effective_width, color=color, lw=0.9, ls="--")
+            ax.plot(
+                [0, 0.06], [own[0].optimal_error] * 2, color=color, lw=2, transform=ax.get_yaxis_transform()
+            )
+        ax.set_yscale("log")
+        ax.set_xlabel("width of the student")
+        ax.set_ylabel(r"excess error $\varepsilon$")
+        ax.legend(frameon=False)
+        tidy(ax)
+    return ax

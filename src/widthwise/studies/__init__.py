@@ -5,4 +5,6 @@
   their rows.
 - :mod:`~widthwise.studies.hardness`: times to leave the universal branch against d, with
   :mod:`~widthwise.studies.survival` for runs that never did, and the published ones beside.
+- :mod:`~widthwise.studies.width`: students of several widths, beside the effective width;
+  :mod:`~widthwise.studies.feature_hmc`: HMC from the features that the theory predicts.
 """

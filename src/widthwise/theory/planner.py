@@ -11,16 +11,19 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from .._display import Shown
+from ..ingredients.features import Features
 from ..problem import Problem
 from .errors import check_error, error_at, gap_of_error
 from .linear_regime import solve_linear
+from .scaling import effective_width
 from .setting import THEORIES, Setting, setting_of
-from .solver import InexactPotentialWarning, learning_curve
+from .solver import ALPHA_RANGE, InexactPotentialWarning, learning_curve
 
 __all__ = ["Need", "SamplesNeeded", "samples_needed"]
 
@@ -88,6 +91,18 @@ class SamplesNeeded(Shown):
         """Samples for the optimum, if a dimension was given."""
         return self.optimum.n
 
+    @cached_property
+    def effective_width(self) -> float | None:
+        """Hidden units that the optimum has learnt where it meets the target, of γd.
+
+        A student of this width is as good as a wider one. None without a dimension, or out of reach.
+        """
+        need = self.optimum
+        if self.d is None or not need.is_reachable or need.alpha_linear is not None:
+            return None
+        alpha = min(need.alpha * (1 + 2 * _RTOL), ALPHA_RANGE[1])  # beyond a jump
+        return float(effective_width(self.problem, np.array([alpha]), self.d)[0])
+
     def to_dict(self) -> dict[str, Any]:
         """Plain numbers, for JSON."""
         return {
@@ -95,6 +110,7 @@ class SamplesNeeded(Shown):
             "target": self.target,
             "readout": self.readout,
             "d": self.d,
+            "effective_width": self.effective_width,
             "optimum": self.optimum.to_dict(),
             "universal": self.universal.to_dict(),
         }
@@ -118,6 +134,8 @@ class SamplesNeeded(Shown):
             )
         text = f"{goal[0].upper()}{goal[1:]} needs {self._amount(self.optimum)} at the optimum"
         text += ", where it is passed in a jump" if self.optimum.is_jump else ""
+        if self.effective_width and isinstance(self.problem.readouts, Features):
+            text += f" (a student of {self.effective_width:g} units: no others are learnt by then)"
         if not self.universal.is_reachable:
             way = "stays at" if self.universal.limit == 0 else "rises no further than"
             way = f"its {'error falls no further than' if is_error else f'overlap {way}'}"
@@ -171,7 +189,8 @@ def samples_needed(
     readout : float, optional
         A |v| of a discrete readout law; only with ``overlap``.
     d : int, optional
-        Dimension of the inputs: n = ⌈αd²⌉ is given too.
+        Dimension of the inputs: n = ⌈αd²⌉ and the effective width are given too. A law of k features
+        fixes it.
 
     Returns
     -------
@@ -203,6 +222,9 @@ def samples_needed(
         )
     if d is not None and not (d == int(d) and d >= 1):
         raise ValueError(f"d must be a whole number >= 1 (dimension of the inputs), got {d!r}")
+    if d is None and isinstance(problem.readouts, Features):  # k = γd fixes it
+        size = problem.readouts.size / problem.gamma
+        d = round(size) if abs(size - round(size)) < 1e-9 * size else None
     if readout is not None:
         readout = _readout(problem, quantity, readout)
     universal, optimum = _universal(problem, quantity, target), None

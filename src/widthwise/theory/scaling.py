@@ -35,7 +35,7 @@ from .setting import setting_of
 from .solution import CONVERGED, Solution
 from .solver import ALPHA_RANGE, learning_curve
 
-__all__ = ["ScalingLaw", "crossover", "scaling_law"]
+__all__ = ["ScalingLaw", "crossover", "effective_width", "scaling_law"]
 
 _OCTAVE = math.sqrt(2.0)
 _N_HALVINGS = 60
@@ -181,6 +181,11 @@ def scaling_law(problem: Problem, n: ArrayLike, d: float | None = None) -> Scali
         exponent,
         tuple(found.status[i] for i in here),
     )
+
+
+def effective_width(problem: Problem, alpha: np.ndarray, d: float) -> np.ndarray:
+    """Hidden units, of γd, that the optimum has learnt at each α; NaN where it has no numbers."""
+    return _whole(problem.gamma * d * _optimum(problem, alpha).share)
 
 
 def _whole(widths: np.ndarray) -> np.ndarray:
