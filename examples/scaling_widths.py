@@ -17,7 +17,7 @@ D = 60
 PROBLEM = ww.Problem(
     "tanh(2*x) - 0.7294775314861*x", readouts=ww.readouts.PowerLaw(1.0, D // 2), channel=0.01, gamma=0.5
 )
-ALPHAS = (1.0, 2.0, 4.0)
+ALPHAS = (2.0, 4.0, 8.0)
 WIDTHS = (4, 7, 10, 14, 19, 25, 32, 45)
 
 

@@ -90,3 +90,27 @@ def test_bad_input_is_one_sentence(make, words):
     with pytest.raises(ValueError, match="^[^\n]+$") as error:
         make()
     assert words in str(error.value)
+
+
+def test_limit_of_a_power_law():
+    law = resolve("power-law-limit:0.3")
+    assert law.moment(2) == pytest.approx(1, rel=1e-12)
+    # v = √(1-2β) u^(-β): E|v| = √(1-2β)/(1-β), and the law of P(|v| > v).
+    assert law.mean == pytest.approx(np.sqrt(0.4) / 0.7, rel=1e-5)
+    v, p = np.array(law.values), np.array(law.probabilities)
+    for size in (1.0, 3.0):
+        assert p[v > size].sum() == pytest.approx(
+            (np.sqrt(0.4) / size) ** (1 / 0.3), rel=0.04
+        )  # a part's width
+    assert eval(repr(law), {"readouts": ww.readouts}) == law == pickle.loads(pickle.dumps(law))
+    assert np.mean(law.quantiles(37) ** 2) == pytest.approx(1, rel=1e-12)
+    # Errors of k features approach it as k^(2β - 1).
+    apart = []
+    for size in (1000, 100_000):
+        problem = ww.Problem("tanh(2*x)", readouts=PowerLaw(0.3, size), channel=0.04)
+        here = ww.scaling_law(problem, 3.0 * (2 * size) ** 2).excess_error[0]
+        limit = ww.scaling_law(problem.replace(readouts=law), 3e6, d=1000).excess_error[0]
+        apart.append(here / limit - 1)
+    assert apart[0] / apart[1] == pytest.approx(100**0.4, rel=0.03)
+    with pytest.raises(ValueError, match="below exponent 1/2; got 0.7; give the number of features"):
+        ww.readouts.PowerLawLimit(0.7)

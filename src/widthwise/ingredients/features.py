@@ -16,10 +16,12 @@ import numpy as np
 
 from .discrete_readouts import Discrete, bad
 
-__all__ = ["FEATURE_LAWS", "MOST_FEATURES", "Exponential", "Features", "Linear", "PowerLaw"]
+__all__ = ["FEATURE_LAWS", "MOST_FEATURES", "Exponential", "Features", "Linear", "PowerLaw", "PowerLawLimit"]
 
 MOST_FEATURES = 1_000_000
 """More would not fit into the memory of most computers once every one has its overlap."""
+
+_N_PARTS = 900
 
 
 class Features(Discrete):
@@ -129,6 +131,52 @@ class PowerLaw(_Profile):
         return (i + 1) ** -self.exponent
 
 
+class PowerLawLimit(Discrete):
+    r"""What the law of k readouts i^(-exponent) tends to as k grows, for exponents below ½.
+
+    .. math:: v = \sqrt{1 - 2\beta}\, u^{-\beta}, \qquad u \text{ uniform on } (0, 1).
+
+    Atoms stand for 900 parts of even ratio down to u = 1e-12, with the mass and the power of each: errors
+    come out to five digits. (From ½ on the largest features keep a finite share of the power, and k matters.)
+    """
+
+    exponent: float
+
+    def __init__(self, exponent: float) -> None:
+        value = _positive("power-law-limit", "exponent", exponent)
+        if value >= 0.5:
+            remedy = "give the number of features, as in power-law:1,100"
+            raise bad("{field}: a power law has a limit for many features below exponent 1/2", value, remedy)
+        edges = np.append(0.0, np.geomspace(1e-12, 1.0, _N_PARTS))
+        mass = np.diff(edges)
+        object.__setattr__(self, "exponent", value)
+        super().__init__(self._sizes(edges), mass)
+
+    def _sizes(self, edges: np.ndarray) -> np.ndarray:
+        """Root mean square of v between neighbouring edges of u."""
+        return np.sqrt(np.diff(edges ** (1 - 2 * self.exponent)) / np.diff(edges))
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.exponent))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PowerLawLimit) and other.exponent == self.exponent
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        return "power-law-limit"
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        return {"kind": self.name, "exponent": self.exponent}
+
+    def __repr__(self) -> str:
+        return f"readouts.PowerLawLimit(exponent={self.exponent!r})"
+
+    def quantiles(self, size: int) -> np.ndarray:
+        return self._sizes(np.linspace(0, 1, size + 1))
+
+
 class Exponential(_Profile):
     """v_i ∝ e^(-(i-1)/length), i = 1 ... size: each feature e^(-1/length) of the one before."""
 
@@ -155,7 +203,13 @@ class Linear(_Profile):
         return self.ratio + (1 - self.ratio) * i / max(i.size - 1, 1)
 
 
-FEATURE_LAWS: dict[str, type[Features]] = {law.kind: law for law in (PowerLaw, Exponential, Linear, Features)}
+FEATURE_LAWS: dict[str, type[Discrete]] = {
+    "power-law": PowerLaw,
+    "power-law-limit": PowerLawLimit,
+    "exponential": Exponential,
+    "linear": Linear,
+    "features": Features,
+}
 """By the word that begins their description, as in ``power-law:1,100``."""
 
 

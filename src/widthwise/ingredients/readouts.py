@@ -19,7 +19,7 @@ import numpy as np
 
 from .descriptions import Entry, Table
 from .discrete_readouts import NAMED_DISCRETE, TOLERANCE, Discrete, Readouts, bad
-from .features import FEATURE_LAWS, Exponential, Features, Linear, PowerLaw
+from .features import FEATURE_LAWS, Exponential, Features, Linear, PowerLaw, PowerLawLimit
 from .finite_laws import parts_of
 from .gaussian_log_mean import gaussian_log_mean
 
@@ -31,6 +31,7 @@ __all__ = [
     "Gaussian",
     "Linear",
     "PowerLaw",
+    "PowerLawLimit",
     "Readouts",
     "Uniform",
     "resolve",
