@@ -26,7 +26,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--seeds", type=int, default=4)
-    parser.add_argument("--iterations", type=int, default=2500)
+    parser.add_argument("--iterations", type=int, default=8000)
     parser.add_argument("--store", default="scaling_widths_runs")
     options = parser.parse_args()
     study = WidthStudy(PROBLEM, D, ALPHAS, WIDTHS, options.seeds, {"iterations": options.iterations})

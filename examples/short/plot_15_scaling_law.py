@@ -11,6 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import widthwise as ww
+from widthwise.plotting import style
 from widthwise.studies.scaling_measured import read_hmc
 
 # %%
@@ -31,7 +32,8 @@ law.plot()
 # Carlo, which samples the posterior of real networks: published runs at d = 200, and runs of our own at
 # smaller d (see ``examples/scaling_hmc.py``); bars are standard errors over instances.
 
-figure, ax = plt.subplots(figsize=(4.6, 3.2), layout="constrained")
+style.use()
+figure, ax = plt.subplots()
 activation = "tanh(2*x) - 0.7294775314861*x"  # without its linear part, which is learnt from few samples
 styles = {200: ("k", "arXiv:2605.10395"), 100: ("C1", "widthwise"), 60: ("C2", "widthwise")}
 for d, (color, who) in styles.items():

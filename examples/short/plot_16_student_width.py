@@ -10,6 +10,7 @@ the effective width of the theory, or somewhat below it.
 import matplotlib.pyplot as plt
 
 import widthwise as ww
+from widthwise.plotting import style
 from widthwise.studies.scaling_measured import read_widths
 
 # %%
@@ -18,7 +19,8 @@ from widthwise.studies.scaling_measured import read_widths
 # ``examples/scaling_widths.py``). Dashed lines are the effective width, ticks on the left the best
 # possible error. Dots are filled where a tenth of the samples, held out, would choose the width.
 
-figure, ax = plt.subplots(figsize=(4.6, 3.4), layout="constrained")
+style.use()
+figure, ax = plt.subplots()
 rows = read_widths()
 for i, n in enumerate(sorted({row["n"] for row in rows})):
     own = [row for row in rows if row["n"] == n]
@@ -27,7 +29,7 @@ for i, n in enumerate(sorted({row["n"] for row in rows})):
     label = f"$n = {n:g}$, $k_c = {own[0]['effective_width']:g}$"
     ax.errorbar(widths, errors, bars, fmt="o-", ms=4, mfc="white", color=f"C{i}", label=label)
     best = min(own, key=lambda row: row["held_out_loss"])
-    ax.plot(best["width"], best["last_error"], "o", ms=5, color=f"C{i}")
+    ax.plot(best["width"], best["last_error"], "o", ms=5, color=f"C{i}", zorder=5)
     ax.axvline(own[0]["effective_width"], color=f"C{i}", ls="--", lw=0.9)
     ax.axhline(own[0]["optimal_error"], xmax=0.05, color=f"C{i}", lw=2)
     found = ", ".join(f"{row['width']:g}: {row['features_found']:.1f}" for row in own)

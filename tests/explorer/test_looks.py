@@ -36,6 +36,8 @@ def show(page, view):
         until(page, "!document.querySelector('#diagram-start[disabled]')")
     elif view == "plan":
         until(page, "document.querySelector('#plan-answer table')")
+    elif view == "scaling":
+        until(page, "document.getElementById('scaling-words').textContent.includes('features are learnt')")
     elif view == "data":
         page.set_input_files("#upload input[type=file]", files=[TABLE])
         until(page, "document.querySelectorAll('#deviations tbody tr').length === 2")
@@ -71,7 +73,7 @@ def picture(page, name):
         Image.open(path).convert("RGB").quantize(160).save(path, optimize=True)  # a third of the size
 
 
-VIEWS = ("point", "diagram", "plan", "data", "run", "code")
+VIEWS = ("point", "diagram", "plan", "scaling", "data", "run", "code")
 
 
 @pytest.mark.parametrize(

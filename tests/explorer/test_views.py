@@ -55,6 +55,16 @@ def test_planner(chromium, address):
         assert "polynomial" in page.inner_text("#plan-answer")
 
 
+def test_scaling_law_follows_its_sliders(chromium, address):
+    with opened(chromium, address, "?view=scaling&activation=own&formula=tanh(2*x)&noise=0.01") as page:
+        words = "document.getElementById('scaling-words').textContent"
+        until(page, f"{words}.includes('of 100 features are learnt')")
+        type_into(page, "samples", "4")  # n = 4 k d = 80000
+        until(page, f"{words}.includes('31 of 100 features are learnt')")
+        assert "n^-0.50 while features are found" in page.inner_text("#scaling-words")
+        assert page.evaluate("document.querySelectorAll('#scaling .scatterlayer .trace').length") == 4
+
+
 def test_data_appear_with_deviations(chromium, address):
     with opened(chromium, address, "?view=data") as page:
         table = b"alpha;error;std\n0.5;0.07;0.01\n2;0.03;0.001\n"

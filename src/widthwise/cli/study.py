@@ -55,8 +55,8 @@ def width(
     seeds: SeedsOption = 4,
     iterations: Annotated[
         int,
-        typer.Option("--iterations", metavar="N", help="Updates of Adam, each on a fifth of the samples."),
-    ] = 3000,
+        typer.Option("--iterations", metavar="N", help="Updates of Adam, each on at most 500 samples."),
+    ] = 8000,
     store: StoreOption = None,
     cluster: ClusterOption = None,
     workers: WorkersOption = None,

@@ -18,7 +18,7 @@ from .._workers import LocalProcesses
 
 __all__ = ["Cache", "Dropped", "Workers"]
 
-_PRELOADED = ("drawing", "phases", "planning")
+_PRELOADED = ("drawing", "phases", "planning", "scaling")
 
 
 class Dropped(Exception):

@@ -66,6 +66,7 @@ def page(
             dcc.Store(id="points"),
             dcc.Store(id="ask-plan"),
             dcc.Store(id="ask-data"),
+            dcc.Store(id="ask-scaling"),
             dcc.Input(id="lecture", type="hidden", value=state["lecture"]),
             dcc.Download(id="file"),
             html.Header(

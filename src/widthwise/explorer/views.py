@@ -21,6 +21,7 @@ VIEWS = {
     "point": "At one α",
     "diagram": "Phase diagram",
     "plan": "Planner",
+    "scaling": "Scaling law",
     "data": "Compare with data",
     "run": "Live experiment",
     "code": "Python",
@@ -33,6 +34,7 @@ def views(state: Mapping[str, Any], store_series: Mapping[str, str] | None) -> A
         "point": _point(state),
         "diagram": _diagram(state),
         "plan": _plan(state),
+        "scaling": _scaling(state),
         "data": _data(store_series or {}),
         "run": _run(state),
         "code": _code(),
@@ -147,6 +149,44 @@ def _plan(state: Mapping[str, Any]) -> list[Any]:
             className="toolbar",
         ),
         html.Div(id="plan-answer", className="answer", role="status"),
+    ]
+
+
+def _scaling(state: Mapping[str, Any]) -> list[Any]:
+    return [
+        html.Div(
+            [
+                number(
+                    "beta",
+                    "Exponent",
+                    symbol("β", "β: the i-th feature has a readout proportional to i^(−β)"),
+                    state["beta"],
+                    *LIMITS["beta"],
+                ),
+                number(
+                    "features",
+                    "Features",
+                    symbol("k", "k: hidden units of the teacher, each a feature; d = k/γ"),
+                    state["features"],
+                    *LIMITS["features"],
+                ),
+                number(
+                    "samples",
+                    "Samples per weight",
+                    symbol("n/kd", "n/(kd): samples for each of the k d weights"),
+                    state["samples"],
+                    *LIMITS["samples"],
+                ),
+            ],
+            className="toolbar",
+        ),
+        html.P(id="scaling-words", className="answer", role="status"),
+        graph("scaling", "medium"),
+        html.P(
+            "Features are learnt one after the other, the largest first. Their number is the effective width "
+            "(right axis). Activation, weights, noise and γ are those of this page, its readouts are not.",
+            className="hint",
+        ),
     ]
 
 

@@ -54,7 +54,7 @@ def plot_scaling(axes: Any, law: ScalingLaw, *, title: bool = True, **style: Any
 
 
 def _slopes(ax: Axes, law: ScalingLaw) -> None:
-    """The predicted powers, each over the part of the range where it holds, above the curve."""
+    """The predicted powers, each over the part of the range where it holds, below the curve."""
     good = np.isfinite(law.excess_error) & (law.excess_error > 0)
     if good.sum() < 2:
         return
@@ -66,10 +66,8 @@ def _slopes(ax: Axes, law: ScalingLaw) -> None:
     ):
         if not math.isfinite(exponent) or inside.sum() < 2:
             continue
-        own = n[inside]
-        line = 1.5 * error[inside][-1] * (own / own[-1]) ** exponent
-        if exponent == second:
-            line = 1.5 * error[inside][0] * (own / own[0]) ** exponent
+        own, middle = n[inside], int(inside.sum()) // 2
+        line = 0.6 * error[inside][middle] * (own / own[middle]) ** exponent
         ax.plot(own, line, color="0.5", linewidth=0.9, ls=":", label=f"$n^{{{exponent:.3g}}}$, {text}")
 
 
@@ -90,7 +88,7 @@ def plot_widths(ax: Axes | None, table: WidthTable, *, is_last: bool = False) ->
             label = f"$n = {n:.4g}$, $k_c = {own[0].effective_width:g}$"
             ax.errorbar(widths, errors, bars, color=color, marker="o", ms=3, mfc="white", lw=1.2, label=label)
             best = widths.index(table.best_width(n))
-            ax.plot(widths[best], errors[best], "o", ms=4.5, color=color)
+            ax.plot(widths[best], errors[best], "o", ms=4.5, color=color, zorder=5)
             ax.axvline(own[0].effective_width, color=color, lw=0.9, ls="--")
             ax.plot(
                 [0, 0.06], [own[0].optimal_error] * 2, color=color, lw=2, transform=ax.get_yaxis_transform()

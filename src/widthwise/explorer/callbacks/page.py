@@ -11,7 +11,7 @@ from ..state import DEFAULTS
 
 __all__ = ["register"]
 
-_SLIDERS = ("gamma", "noise", "reach", "alpha", "goal", "dimension", "size")
+_SLIDERS = ("gamma", "noise", "reach", "alpha", "goal", "dimension", "size", "beta", "features", "samples")
 
 
 def register(app: Any, explorer: Any) -> None:

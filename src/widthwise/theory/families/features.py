@@ -28,7 +28,7 @@ from ...numerics.piecewise import PiecewiseChebyshev
 from ...numerics.roots import decreasing_root
 from ...problem import Problem
 from ..setting import ReadoutClasses, Setting, setting_of
-from ..units import UnitTable
+from ..units import UnitTable, UnitValues
 from .averages import Averages
 from .base import ACCEPTED
 
@@ -48,6 +48,7 @@ _N_SCANNED = 500  # numbers n of learnt features at which α is tabulated
 _NEAR = 1e-6  # in ln α, of the ends of intervals
 _N_STEPS = 60
 _ACCURATE = 1e-13
+_TINY = 1e-6  # of c[g(1) - g], where its table has lost half its digits
 _REACH = 3  # neighbours on each side that the best n is compared with
 _MOST_STARTS = 4
 
@@ -139,6 +140,16 @@ class _UpperRoot:
         entropy, _, _ = self._series(s, 1)
         gap = scaled * np.exp(-log_c)
         return gap, slope / (2 * s) * np.exp(-log_c) - gap, entropy
+
+    def exact_values(self, log_c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The same from the roots themselves."""
+        u = self.units(self(log_c))
+        return u.kernel_gap, -u.kernel_slope * overlap_rate(u), u.entropy
+
+
+def overlap_rate(u: UnitValues) -> np.ndarray:
+    """dQ/d ln c along x = c g'(F(x))."""
+    return u.overlap_slope * u.snr / (1 - u.snr * u.kernel_curvature / u.kernel_slope)
 
 
 @dataclass(frozen=True)
@@ -315,8 +326,13 @@ class FeatureProblem:
     def sum(self, n: int, log_coupling: float) -> _Sum:
         """ε and entropy with the n largest learnt."""
         log_v2, powers, masses = self.sums.terms(n)
-        gap, slope, entropy = self.root.values(np.maximum(log_v2 + log_coupling, self.root.least))
+        log_c = np.maximum(log_v2 + log_coupling, self.root.least)
+        gap, slope, entropy = self.root.values(log_c)
         learnt_gap = float(powers @ gap)
+        if learnt_gap < _TINY * float(powers @ np.exp(-log_c)):
+            # Discrete weights are known exponentially well, beyond the digits of a table of c[g(1) - g].
+            gap, slope, entropy = self.root.exact_values(log_c)
+            learnt_gap = float(powers @ gap)
         total = learnt_gap + self.setting.kernel_total * float(self.sums.tail[n])
         return _Sum(total, learnt_gap, float(powers @ slope), float(masses @ entropy))
 
@@ -345,7 +361,7 @@ class FeatureProblem:
         log_v2, powers, masses = self.sums.terms(point.n)
         x = self.root(log_v2 + point.log_coupling)
         u = self.setting.units(x)
-        moved = u.overlap_slope * x / (1 - x * u.kernel_curvature / u.kernel_slope)  # dQ/d ln c
+        moved = overlap_rate(u)
         tail = self.sums.tail[point.n]
         sums = (
             powers @ u.overlap**2,
