@@ -5,6 +5,7 @@ import pytest
 
 import widthwise as ww
 from widthwise.learners import adam
+from widthwise.learners.iterative import Options, _starting_point_of_width
 from widthwise.networks.instance import Instance
 from widthwise.networks.observables import FOUND, Observer, match_features, output_covariance
 
@@ -31,18 +32,18 @@ def test_a_teacher_with_every_unit_twice_has_no_error(instance):
     np.testing.assert_allclose(instance.outputs(twice, readouts=readouts), instance.outputs(instance.weights))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("width", [5, 17])
+@pytest.mark.parametrize("width", [5, 12, 17])
 def test_a_start_on_the_teacher_has_its_largest_units(instance, width):
-    run = adam(instance, start="teacher", width=width, iterations=1, learning_rate=1e-12, progress=False)
+    start = _starting_point_of_width(instance, Options("teacher", 1, None, 1, 0, None, None, None), width)
+    assert start.weights.shape == (1, width, D) and start.readouts.shape == (1, width)
+    seen = Observer(instance, width=width)(start.weights[0], start.readouts[0])
     rest = (instance.weights[width:], instance.readouts[width:])
     missing = 0.0
     if width < K:
         share = (K - width) / K  # the rest of the units keep the 1/√k of the whole
         missing = share * output_covariance(instance.problem.activation, rest, rest)
-    assert run.trace["gibbs_excess_error"].values[0, 0] == pytest.approx(missing, rel=1e-6, abs=1e-9)
-    assert run.trace["features_found"].values[0, 0] == min(width, K)
-    assert run.weights.shape == (1, width, D) and run.readouts.shape == (1, width)
+    assert seen["gibbs_excess_error"] == pytest.approx(missing, rel=1e-9, abs=1e-12)
+    assert seen["features_found"] == min(width, K)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +64,7 @@ def test_units_are_matched_whatever_their_order_and_sign(activation, is_sign_fre
     assert 0.5 < FOUND < 1
 
 
+@pytest.mark.slow
 def test_training_keeps_rows_at_their_length_and_goes_down(instance):
     options = {"width": 7, "iterations": 150, "normalise_rows": True, "progress": False, "seed": 2}
     run = adam(instance, **options)
@@ -88,12 +90,6 @@ def test_a_run_that_is_resumed_ends_as_one_that_was_not(instance, tmp_path):
     np.testing.assert_array_equal(whole.weights, resumed.weights)
 
 
-def test_a_given_start_has_the_width_of_the_student(instance):
-    start = np.random.default_rng(0).standard_normal((6, D))
-    run = adam(instance, width=6, start=start, iterations=2, progress=False)
-    assert run.weights.shape == (1, 6, D)
-
-
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
@@ -110,9 +106,10 @@ def test_bad_input_is_one_sentence(instance, options, error, words):
     assert words in str(raised.value) and "\n" not in str(raised.value)
 
 
-def test_instances_from_arrays_take_students_too(instance):
+def test_instances_from_arrays_take_given_starts(instance):
     own = Instance.from_arrays(
         problem_of(), instance.inputs, instance.labels, weights=instance.weights, readouts=instance.readouts
     )
-    run = adam(own, width=3, iterations=2, progress=False)
-    assert np.isfinite(run.excess_error)
+    start = np.random.default_rng(0).standard_normal((3, D))
+    run = adam(own, width=3, start=start, iterations=2, progress=False)
+    assert run.weights.shape == (1, 3, D) and np.isfinite(run.excess_error)

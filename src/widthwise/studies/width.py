@@ -137,7 +137,7 @@ class WidthStudy:
         return LearnerSpec("adam", usual | dict(self.settings) | {"width": int(width)})
 
     def tasks(self) -> list[Task]:
-        return self.sweep.tasks()
+        return list(self.sweep.tasks())
 
     def run(self, store: Store | str, **options: Any) -> WidthTable:
         """Run what is missing in the store, and gather the table."""

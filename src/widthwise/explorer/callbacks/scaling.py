@@ -11,6 +11,7 @@ from ..compute import Cache
 from ..scaling import scaling_view
 from ..state import bounded, problem_fields, sentence
 from ..wanted import as_state
+from .wiring import on_change
 
 __all__ = ["register"]
 
@@ -21,7 +22,8 @@ def register(app: Any, explorer: Any) -> None:
     """Connect the view of scaling laws."""
     cache = Cache(64)
 
-    @app.callback(
+    @on_change(
+        app,
         Output("scaling", "figure"),
         Output("scaling-words", "children"),
         *(Output(f"{name}-error", "children") for name in _FIELDS),
