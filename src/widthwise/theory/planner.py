@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .._bad_value import plural
 from .._display import Shown
 from ..ingredients.features import Features
 from ..problem import Problem
@@ -135,7 +136,8 @@ class SamplesNeeded(Shown):
         text = f"{goal[0].upper()}{goal[1:]} needs {self._amount(self.optimum)} at the optimum"
         text += ", where it is passed in a jump" if self.optimum.is_jump else ""
         if self.effective_width and isinstance(self.problem.readouts, Features):
-            text += f" (a student of {self.effective_width:g} units: no others are learnt by then)"
+            units = plural(round(self.effective_width), "unit")
+            text += f" (a student of {units}: no others are learnt by then)"
         if not self.universal.is_reachable:
             way = "stays at" if self.universal.limit == 0 else "rises no further than"
             way = f"its {'error falls no further than' if is_error else f'overlap {way}'}"

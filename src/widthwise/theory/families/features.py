@@ -104,13 +104,15 @@ class _UpperRoot:
         self.log_fold = float(log_c[0])
         self.least = self.log_fold + _NEAREST
         """Least ln c that is followed."""
+        self.most = float(log_c[-1])
+        """Largest ln c of the table, beyond any α that is computed."""
 
         def functions(s: np.ndarray) -> np.ndarray:
             log_c = self.log_fold + s**2
             u = units(self(log_c))
             return np.stack([np.exp(log_c) * u.kernel_gap, u.entropy])
 
-        ends = (math.sqrt(_NEAREST), math.sqrt(float(log_c[-1]) - self.log_fold))
+        ends = (math.sqrt(_NEAREST), math.sqrt(self.most - self.log_fold))
         self._series = PiecewiseChebyshev(functions, ends, widest=0.5, atol=1e-13, noise=1e-9)
         self.log_jump = self._where_it_wins()
         """ln c_σ, from which a feature alone is better learnt than not."""
@@ -224,6 +226,8 @@ class FeatureProblem:
         k = len(self.sums)
         spread = np.geomspace(1, k, _N_SCANNED)
         n = np.unique(np.concatenate([np.arange(1, min(k, 200) + 1), np.round(spread).astype(int)]))
+        # Features so small that their samples are beyond anything computed are left alone.
+        n = n[self.root.log_jump - self.sums.log_v2[n - 1] + self.sums.log_v2[0] < self.root.most]
         coupling = self.root.log_jump - self.sums.log_v2[n - 1]
         drop = self.setting.kernel_total - self.root.values(np.array([self.root.log_jump]))[0]
         gap = np.array([self.sum(int(m), u).gap for m, u in zip(n, coupling, strict=True)])
@@ -299,6 +303,7 @@ class FeatureProblem:
         """The solution with n features learnt, by Newton's method from a guess of ln B, or None."""
         smallest = float(self.sums.log_v2[n - 1])
         least, goal = self.root.least - smallest, math.log(alpha)
+        most = self.root.most - float(self.sums.log_v2[0])
         u = self.root.log_jump - smallest if log_coupling is None else max(log_coupling, least)
         best: FeaturePoint | None = None
         for _ in range(_N_STEPS):
@@ -316,11 +321,11 @@ class FeatureProblem:
                 best = FeaturePoint(alpha, n, u, abs(error), slope, found.gap, found.learnt_gap, potential)
             elif best.residual < 1e-11:  # at rounding
                 break
-            if abs(error) <= _ACCURATE or (u == least and error > 0):
+            if abs(error) <= _ACCURATE or (u == least and error > 0) or (u == most and error < 0):
                 break
             # Where α falls with B the solution would be unstable: the stable one is above.
             step = -error / slope if slope > 0 else 0.1
-            u = max(u + min(max(step, -0.5), 0.5), least)
+            u = min(max(u + min(max(step, -0.5), 0.5), least), most)
         return best if best is not None and best.residual <= ACCEPTED else None
 
     def sum(self, n: int, log_coupling: float) -> _Sum:
