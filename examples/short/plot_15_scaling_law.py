@@ -35,12 +35,13 @@ law.plot()
 style.use()
 figure, ax = plt.subplots()
 activation = "tanh(2*x) - 0.7294775314861*x"  # without its linear part, which is learnt from few samples
-styles = {200: ("k", "arXiv:2605.10395"), 100: ("C1", "widthwise"), 60: ("C2", "widthwise")}
-for d, (color, who) in styles.items():
+styles = {200: ("ko", "arXiv:2605.10395"), 100: ("C1s", "widthwise"), 60: ("C2^", "widthwise")}
+for d, (form, who) in styles.items():
     points = [point for point in read_hmc() if point.d == d]
     alpha = [point.alpha for point in points]
     errors, bars = [p.excess_error for p in points], [p.standard_error for p in points]
-    ax.errorbar(alpha, errors, bars, fmt="o", ms=3.5, color=color, label=f"HMC, $d = {d}$ ({who})")
+    color, face = form[:-1], form[:-1] if d == 200 else "none"
+    ax.errorbar(alpha, errors, bars, fmt=form, ms=4, mfc=face, label=f"HMC, $d = {d}$ ({who})")
     hierarchy = ww.Problem(activation, readouts=ww.readouts.PowerLaw(0.3, d // 2), channel=0.04)
     fine = np.linspace(0.1, 3.1, 150)
     ax.plot(fine, ww.scaling_law(hierarchy, fine * d**2).excess_error, color=color, lw=0.9)
