@@ -7,6 +7,7 @@ reported as lost, and handed out again once a scheduler answers at the same addr
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -69,6 +70,8 @@ class DaskCluster(Executor):
     def _connect(self, patience: float) -> None:
         import distributed
 
+        # What becomes of a scheduler that goes away is said here, in a sentence; Dask would show tracebacks.
+        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
         connect: Any = distributed.Client
         end = time.monotonic() + patience
         while True:
