@@ -156,11 +156,14 @@ class GaussianMatrix(MatrixChannel):
 class SpectralMatrix(MatrixChannel):
     """S̄ = Wᵀ D_v W/√(kd): the odds from its spectral curve, as piecewise polynomials in ln η.
 
-    ``is_rough`` asks for three digits only.
+    ``is_rough`` asks for three digits only, from which :meth:`log_snr_of` goes on with ``exact``.
     """
 
-    def __init__(self, readouts: Readouts, gamma: float, *, is_rough: bool = False) -> None:
+    def __init__(
+        self, readouts: Readouts, gamma: float, *, is_rough: bool = False, exact: MatrixDenoiser | None = None
+    ) -> None:
         denoiser = MatrixDenoiser(readouts, gamma)
+        self._exact = exact
 
         def functions(u: np.ndarray) -> np.ndarray:
             odds = denoiser.log_odds(np.exp(u))
@@ -223,6 +226,18 @@ class SpectralMatrix(MatrixChannel):
             u = new
             if done:
                 break
+        return u if self._exact is None else self._refined(u, goal, self._exact)
+
+    def _refined(self, u: np.ndarray, goal: np.ndarray, exact: MatrixDenoiser) -> np.ndarray:
+        """ln η from a rough value, by steps with the rough slope; what is beyond the table stays rough."""
+        inside = np.nonzero((u > _LOW) & (u < _HIGH))[0]
+        u = u.copy()
+        for _ in range(_N_STEPS):
+            if not inside.size:
+                break
+            step = (exact.log_odds(np.exp(u[inside])) - goal[inside]) / self.odds(u[inside])[1]
+            u[inside] -= np.clip(step, -1.0, 1.0)
+            inside = inside[np.abs(step) > 1e-13 * (1 + np.abs(u[inside]))]
         return u
 
     def rough_log_snr_of(self, odds: np.ndarray) -> np.ndarray:
@@ -248,9 +263,11 @@ class SpectralMatrix(MatrixChannel):
 def matrix_channel(readouts: Readouts, gamma: float, *, is_rough: bool = False) -> SpectralMatrix:
     """The matrix channel of a readout law and width, made once; of many atoms, from groups of them."""
     most = MOST_ATOMS // 4 if is_rough else MOST_ATOMS
+    n_atoms = len(readouts.values) if isinstance(readouts, Discrete) else 0
+    exact = MatrixDenoiser(readouts, gamma) if is_rough and n_atoms <= MOST_ATOMS else None
     if isinstance(readouts, Discrete) and len(readouts.values) > most:
         readouts = grouped(readouts, most)
-    return SpectralMatrix(readouts, gamma, is_rough=is_rough)
+    return SpectralMatrix(readouts, gamma, is_rough=is_rough, exact=exact)
 
 
 def grouped(law: Discrete, n_groups: int) -> Discrete:

@@ -66,7 +66,8 @@ class Setting:
     def spectral(self) -> MatrixChannel:
         """The channel of the universal branch, which both theories share.
 
-        Three digits for many features without a quadratic part, where nothing but the reported tilt needs it.
+        For many features without a quadratic part nothing but the reported tilt needs it: a rough table is
+        where that begins.
         """
         is_rough = self.mu2_squared == 0 and self.classes is not None and len(self.classes) > _MANY
         return matrix_channel(self.problem.readouts, self.gamma, is_rough=is_rough)
