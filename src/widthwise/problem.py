@@ -62,7 +62,8 @@ class Problem(Shown):
     inputs
         ``"isotropic"``, or Gaussian inputs whose covariance has other eigenvalues: a list of them (mean 1),
         ``"power-law:1.2,144"``, ``"spiked:4,0.1"`` or a law of :mod:`widthwise.inputs`, such as
-        ``inputs.from_data(table)``. Needs Gaussian weights and an activation without quadratic part.
+        ``inputs.from_data(table)``; or data (``"digits"``, ``"file:PATH"``), of which the theory knows the
+        covariance and instances draw rows. Needs Gaussian weights and an activation without quadratic part.
     normalise : bool
         Rescale weights and readouts that are given by their values to the moments that are required.
 

@@ -9,6 +9,7 @@ import pytest
 
 import widthwise as ww
 from widthwise.ingredients import weights
+from widthwise.ingredients.input_data import blocks
 from widthwise.ingredients.inputs import FewRowsWarning, GaussianOnSpectrum, centred, resolve
 
 GENERIC = ww.inputs.Gaussian((4.2, 1.1, 0.3, 0.02), (0.1, 0.3, 0.4, 0.2), normalise=True)
@@ -171,3 +172,52 @@ def test_what_is_refused_of_data(rows, sentence):
 def test_normalise_divides_by_the_mean():
     assert resolve([1.0, 3.0], normalise=True) == resolve([0.5, 1.5])
     assert resolve("1,3@0.5,0.5", normalise=True) == resolve([0.5, 1.5])
+
+
+def test_digits_and_photographs_come_with_scikit_learn():
+    digits = resolve("digits")
+    assert digits.rows.shape == (1797, 64) and digits.is_data and "covariance of digits" in digits.assumption
+    patches = resolve("photographs:4")
+    n, d = patches.rows.shape
+    assert d == 16 and n > 1e5
+    for law in (digits, patches):
+        e, p = np.array(law.eigenvalues), np.array(law.probabilities)
+        c = law.rows.T @ law.rows / len(law.rows)
+        assert p @ e == pytest.approx(1) and p @ e**2 == pytest.approx(np.sum(c**2) / len(c))
+        assert law.root(len(c)) @ law.root(len(c)).T == pytest.approx(c, abs=1e-10)
+        assert resolve(law.spec) == law and hash(resolve(law.spec)) == hash(law)
+        assert eval(repr(law), {"inputs": ww.inputs}) == law
+    # Neighbouring pixels go together: the largest eigenvalues are smooth, and the mean of a patch is 0.
+    assert patches.eigenvalues[0] > 3 and patches.eigenvalues[-1] < 1e-12
+
+
+def test_blocks_of_an_image():
+    """28 × 28 averaged over 4, 2, … 2, 4 rows and columns: means stay, and a corner is a block of 16."""
+    images = np.random.default_rng(0).random((3, 28, 28))
+    small = blocks(images).reshape(3, 12, 12)
+    assert small[:, 0, 0] == pytest.approx(images[:, :4, :4].mean(axis=(1, 2)))
+    assert small[:, 1, -1] == pytest.approx(images[:, 4:6, 24:].mean(axis=(1, 2)))
+    assert small[:, 5, 6] == pytest.approx(images[:, 12:14, 14:16].mean(axis=(1, 2)))
+
+
+def test_files(tmp_path):
+    rows = np.random.default_rng(0).standard_normal((50, 3))
+    np.save(tmp_path / "table.npy", rows)
+    np.savetxt(tmp_path / "table.csv", rows, delimiter=",")
+    law = resolve(f"file:{tmp_path / 'table.npy'}")
+    assert law.rows == pytest.approx(centred(rows)) and resolve(law.spec) == law
+    assert resolve(f"file:{tmp_path / 'table.csv'}").rows == pytest.approx(centred(rows))
+    np.save(tmp_path / "table.npy", 2 * rows + rows**2)
+    for given, sentence in (
+        (law.spec, "is not the one that was described: it has changed; leave out the digest"),
+        (f"file:{tmp_path / 'none.npy'}", "cannot be read: No such file"),
+        ("file:" + str(tmp_path / "other.txt"), "cannot be read"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            resolve(given)
+    (tmp_path / "words.csv").write_text("a,b\nc,d\n")
+    with pytest.raises(ValueError, match="is no table of numbers"):
+        resolve(f"file:{tmp_path / 'words.csv'}").rows
+    (tmp_path / "words.txt").write_text("1,2\n")
+    with pytest.raises(ValueError, match="must end in .npy or .csv"):
+        resolve(f"file:{tmp_path / 'words.txt'}")

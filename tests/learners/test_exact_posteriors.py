@@ -141,7 +141,8 @@ def gaussian_posterior_error(inst):
     covariance = np.linalg.inv(np.eye(inst.d) / prior + x @ x.T / noise)
     mean = covariance @ x @ inst.labels / noise
     teacher = inst.readouts @ inst.weights / np.sqrt(inst.k)
-    return (np.sum((mean - teacher) ** 2) + np.trace(covariance)) / inst.d
+    metric = np.diag(inst.problem.inputs.layout(inst.d))
+    return ((mean - teacher) @ metric @ (mean - teacher) + np.trace(metric @ covariance)) / inst.d
 
 
 LINEAR = sample_instance(
@@ -150,9 +151,12 @@ LINEAR = sample_instance(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_hmc_on_a_gaussian_posterior(dtype):
-    inst = sample_instance(LINEAR.problem, d=7, alpha=0.6, seed=2, dtype=dtype)
+@pytest.mark.parametrize(
+    ("dtype", "inputs"), [("float32", "isotropic"), ("float64", "isotropic"), ("float32", "power-law:1.2,7")]
+)
+def test_hmc_on_a_gaussian_posterior(dtype, inputs):
+    problem = LINEAR.problem.replace(inputs=inputs)
+    inst = sample_instance(problem, d=7, alpha=0.6, seed=2, dtype=dtype)
     run = hmc(inst, start="random", iterations=500, n_chains=N_CHAINS, record_every=5, step_size=0.1)
     z = z_score(chain_means(run, "gibbs_excess_error"), gaussian_posterior_error(inst))
     assert abs(z) < N_SIGMA, f"{z:.1f} standard errors"

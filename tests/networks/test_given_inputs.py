@@ -116,6 +116,7 @@ def test_any_activation_on_data():
         ),
         ({"d": 13, "alpha": 1.0}, "d = 13 is not the dimension of the data, which have 12 columns"),
         ({"alpha": 1.0, "inputs": SKEWED * np.nan}, "row 0 is not, one of 3000"),
+        ({"alpha": 1.0, "inputs": "digit"}, "did you mean 'digits'"),
     ],
 )
 def test_what_is_refused(words, sentence):
@@ -131,3 +132,13 @@ def test_spectral_methods_refuse_inputs_that_are_not_white():
     ):
         with pytest.raises(ValueError, match="inputs must be isotropic for gamp_rie"):
             gamp_rie(instance)
+
+
+def test_data_that_are_described_travel_with_the_problem():
+    """A task, a sweep and a store carry a word; the instance draws rows of the data."""
+    problem = PROBLEM.replace(inputs="digits", gamma=0.25)
+    instance = sample_instance(problem.to_dict(), alpha=0.1)
+    assert instance.d == 64 and instance.held_out.shape == (64, 1797 - instance.n)
+    again = sample_instance(**instance.to_dict())
+    assert np.array_equal(again.inputs, instance.inputs)
+    assert len(pickle.dumps(instance)) < 5000

@@ -165,7 +165,8 @@ InputsOption = Annotated[
         metavar="LAW",
         help="Covariance of Gaussian inputs by its eigenvalues, of mean 1: isotropic, power-law:1.2,144 "
         "(exponent, count), spiked:4,0.1 (eigenvalue, share), eigenvalues such as '1.5,0.5' or "
-        "eigenvalues@probabilities such as '3,0.5@0.2,0.8'.",
+        "eigenvalues@probabilities such as '3,0.5@0.2,0.8'; or that of data, on which learners then run: "
+        "digits, photographs:8, mnist, file:PATH.",
         rich_help_panel=_PANEL,
         autocompletion=lambda incomplete: [name for name in INPUTS if name.startswith(incomplete)],
     ),

@@ -50,7 +50,16 @@ def yardstick(
             autocompletion=_names_like,
         ),
     ] = None,
-    d: Annotated[int, typer.Option("--d", "-d", metavar="D", help="Dimension d of the inputs, >= 1.")] = 40,
+    d: Annotated[
+        int | None,
+        typer.Option(
+            "--d",
+            "-d",
+            metavar="D",
+            help="Dimension d of the inputs, >= 1.",
+            show_default="40, or that of the data",
+        ),
+    ] = None,
     alpha: AlphaOption = "0.5,1,2,4",
     seeds: SeedsOption = 3,
     test: Annotated[
@@ -89,6 +98,7 @@ def yardstick(
         check_figure(plot)
     check_seeds(seeds)
     Where(store, cluster, workers)
+    d = d if d is not None else 40 if problem.inputs.rows is None else problem.inputs.rows.shape[1]
     if d < 1:
         raise BadInput(f"--d must be >= 1 (dimension of the inputs), got {d}")
     if test < 100:
@@ -100,7 +110,7 @@ def yardstick(
     from ..studies.yardstick import yardstick as measure
 
     alphas = [float(f"{a:.12g}") for a in read_alphas(alpha)]
-    names = estimator or ["ridge", "mlp", "gamp-rie"]
+    names = estimator or ["ridge", "mlp", *(["gamp-rie"] if problem.inputs.is_isotropic else [])]
     try:
         results = explained(
             lambda: measure(
@@ -157,6 +167,8 @@ def _print(results: Yardstick) -> None:
         )
     measure = results.measure.replace("_", " ")
     print_table(columns, rows, title=f"{results.problem!r}, d = {results.d}: {measure}")
+    if results.assumption:
+        talk(f"note: {results.assumption}")
 
 
 def _percent(value: float, scatter: float) -> str:

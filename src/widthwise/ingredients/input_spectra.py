@@ -54,6 +54,7 @@ class InputLaw(abc.ABC):
     """Distinct eigenvalues of the covariance, largest first; their mean is 1."""
     probabilities: tuple[float, ...]
     """Shares of the directions."""
+    is_data: bool = False
     rows: Array | None = None
     """The samples themselves, one a row, where the inputs are data and not Gaussian."""
 
@@ -70,7 +71,7 @@ class InputLaw(abc.ABC):
     @property
     def assumption(self) -> str:
         """What the theory takes for granted about these inputs, in a sentence; empty if nothing."""
-        if self.rows is None:
+        if not self.is_data:
             return ""
         return (
             f"the theory takes the inputs as Gaussian with the covariance of {self.name}: on the data "
@@ -96,8 +97,9 @@ class InputLaw(abc.ABC):
         """R with RRᵀ = C: its diagonal for Gaussian inputs, whose axes are eigenvectors; None for C = 1."""
         if self.is_isotropic:
             return None
-        if self.rows is None:
+        if not self.is_data:
             return np.asarray(np.sqrt(self.layout(d)))
+        assert self.rows is not None
         e, axes = np.linalg.eigh(self.rows.T @ self.rows / len(self.rows))
         return np.asarray(axes * np.sqrt(np.maximum(e, 0.0)))
 

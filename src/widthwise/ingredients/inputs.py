@@ -9,7 +9,7 @@ import numpy as np
 
 from .._bad_value import BadValue
 from .descriptions import Entry, Table
-from .input_data import Data, FewRowsWarning, centred, from_data
+from .input_data import Data, Digits, FewRowsWarning, File, Mnist, Photographs, centred, from_data
 from .input_spectra import (
     Gaussian,
     GaussianOnSpectrum,
@@ -23,11 +23,15 @@ from .input_spectra import (
 __all__ = [
     "INPUTS",
     "Data",
+    "Digits",
     "FewRowsWarning",
+    "File",
     "Gaussian",
     "GaussianOnSpectrum",
     "InputLaw",
     "Isotropic",
+    "Mnist",
+    "Photographs",
     "PowerLaw",
     "Spiked",
     "centred",
@@ -43,6 +47,10 @@ _TABLE: Table[InputLaw] = Table(
         "isotropic": Entry(Isotropic, aliases=("white",)),
         "power-law": Entry(PowerLaw),
         "spiked": Entry(Spiked),
+        "digits": Entry(Digits),
+        "photographs": Entry(Photographs),
+        "mnist": Entry(Mnist),
+        "file": Entry(File),
         "gaussian": Entry(Gaussian, normalised=functools.partial(Gaussian, normalise=True), is_written=False),
     },
     from_values=lambda values, probabilities, normalise: Gaussian(values, probabilities, normalise=normalise),
@@ -62,7 +70,8 @@ def resolve(spec: Any, *, normalise: bool = False) -> InputLaw:
     ----------
     spec
         ``"isotropic"``, ``"power-law:1.2,144"``, ``"spiked:4,0.1"``, ``"eigenvalues@probabilities"`` such as
-        ``"3,0.5@0.2,0.8"``, a list of eigenvalues, what ``law.spec`` gave, or a law.
+        ``"3,0.5@0.2,0.8"``, a list of eigenvalues, data (``"digits"``, ``"photographs:8"``, ``"mnist"``,
+        ``"file:PATH"``), what ``law.spec`` gave, or a law.
     normalise : bool
         Divide eigenvalues by their mean instead of refusing another one than 1.
     """
@@ -71,4 +80,4 @@ def resolve(spec: Any, *, normalise: bool = False) -> InputLaw:
             "inputs", "{field} given as a table of data describe no law", remedy="use inputs.from_data(table)"
         )
     law = _TABLE.read(spec, normalise=normalise)
-    return Isotropic() if len(law.eigenvalues) == 1 else law
+    return Isotropic() if not law.is_data and len(law.eigenvalues) == 1 else law

@@ -3,6 +3,7 @@
 All estimators see the same teachers, inputs and labels. Beside the error of each stand the Bayes-optimal one,
 that of the universal branch (polynomial time), the gap, and the data that the optimum would need for the same
 error. The theory is for d → ∞: GAMP-RIE, run on the same data, says how much d costs (``finite_size``).
+On data the limit is that of Gaussian inputs with their covariance, which ``assumption`` says.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def yardstick(
     cluster, n_workers
         Where to run, with a store: a Dask scheduler's address, or so many local processes.
     is_calibrated : bool
-        Run GAMP-RIE too, to see what the finite dimension costs.
+        Run GAMP-RIE too, to see what the finite dimension costs; for white inputs only.
     progress : bool or function
         Whether to talk on stderr; or a function of a line.
 
@@ -82,7 +83,7 @@ def yardstick(
         raise ValueError(f"options are given for {unknown[0]!r}, which is not among {', '.join(names)}")
     grid = np.atleast_1d(np.asarray(alphas, dtype=float))
     chosen = tuple(seed_list(seeds))
-    if is_calibrated and CALIBRATOR not in names:
+    if is_calibrated and problem.inputs.is_isotropic and CALIBRATOR not in names:
         runs = {**dict(zip(names, entries, strict=True)), CALIBRATOR: CALIBRATOR}
     else:
         runs = dict(zip(names, entries, strict=True))

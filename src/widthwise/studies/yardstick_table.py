@@ -79,8 +79,14 @@ class Yardstick(Plotted):
         table = self.to_dataframe().set_index(["estimator", "alpha"]).to_xarray()
         return table.assign_attrs(problem=repr(self.problem), measure=self.measure, version=self.version)
 
+    @property
+    def assumption(self) -> str:
+        """What the limit takes for granted about the inputs; empty unless they are data."""
+        return self.problem.inputs.assumption
+
     def __str__(self) -> str:
-        return "\n".join(_sentence(row) for row in self.rows)
+        notes = [f"note: {self.assumption}"] if self.assumption else []
+        return "\n".join([*(_sentence(row) for row in self.rows), *notes])
 
 
 def compared(plan: Plan, names: Iterable[str], fits: Fits) -> list[dict[str, Any]]:
