@@ -187,3 +187,18 @@ def test_what_no_formula_holds_for_is_refused(words, sentence):
 def test_state_evolution_refuses_a_covariance():
     with pytest.raises(ValueError, match="inputs must be isotropic for state evolution of GAMP-RIE"):
         state_evolution(GENERIC[0][0], 1.0)
+
+
+@pytest.mark.parametrize(("readouts", "exponent"), [("homogeneous", -2 / 3), ("power-law:1,4096", -1 / 2)])
+def test_scaling_law_of_a_power_law_of_inputs(readouts, exponent):
+    """e_j ∝ j⁻³: a learnt unit knows (nd)^(1/3) directions and errs by n^(-2/3), the ones beyond.
+
+    With v_i ∝ 1/i the features that are not learnt, n^(1/(2β) - 1), weigh more.
+    """
+    problem = ww.Problem("tanh(2*x)", readouts=readouts, gamma=1.0, channel=0.01, inputs="power-law:3,4096")
+    found = ww.scaling_law(problem, [1e5] if exponent == -0.5 else [1e8], 4096)
+    assert found.local_exponent[0] == pytest.approx(exponent, abs=0.02)
+    white = ww.scaling_law(problem.replace(inputs="isotropic"), found.n, 4096)
+    assert (
+        found.excess_error[0] < white.excess_error[0] and found.effective_width[0] > white.effective_width[0]
+    )

@@ -9,6 +9,7 @@ from ..denoising import MatrixDenoiser
 from ..learners.run import Run
 from ..networks.measurements import ComparedCurve
 from ..problem import Problem
+from ..studies.input_study import InputTable
 from ..studies.width import WidthTable
 from ..studies.yardstick import Yardstick
 from ..sweeps.comparison import compare
@@ -18,6 +19,7 @@ from ..theory.landscape import Landscape
 from ..theory.transitions import TransitionList
 from .curves import plot_bifurcation, plot_error
 from .diagrams import plot_phase_diagram
+from .inputs import plot_inputs
 from .measurements import plot_compared
 from .results import plot_landscape, plot_linear_regime, plot_solution, plot_state_evolution
 from .runs import plot_run, plot_yardstick
@@ -90,6 +92,11 @@ def _run(run: Run, ax: Any = None, **options: Any) -> Any:
 @figure.register
 def _yardstick(results: Yardstick, ax: Any = None, **options: Any) -> Any:
     return plot_yardstick(ax, results, **options)
+
+
+@figure.register
+def _inputs(table: InputTable, ax: Any = None, **options: Any) -> Any:
+    return plot_inputs(ax, table, **options)
 
 
 @figure.register
