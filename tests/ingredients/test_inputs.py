@@ -92,6 +92,16 @@ def test_descriptions_are_read_back(given):
     assert eval(repr(law), {"inputs": ww.inputs}) == law
 
 
+@pytest.mark.parametrize("count", [3, 36, 144, 1000])
+def test_laws_of_many_eigenvalues_are_read_back_to_the_last_digit(count):
+    """A description that changes when it is read would be another task of a sweep."""
+    rng = np.random.default_rng(count)
+    for _ in range(20):
+        law = ww.inputs.Gaussian(rng.exponential(size=count), rng.random(count), normalise=True)
+        assert resolve(json.loads(json.dumps(law.spec))) == law
+        assert ww.inputs.Gaussian(law.eigenvalues, law.probabilities) == law
+
+
 def test_written_laws():
     law = ww.inputs.PowerLaw(1.3, 20)
     assert law.eigenvalues[0] / law.eigenvalues[7] == pytest.approx(8**1.3)

@@ -91,8 +91,8 @@ def from_data(rows: ArrayLike) -> Gaussian:
 
 def _measured(x: Array) -> Gaussian:
     e = np.linalg.eigvalsh(x.T @ x / len(x))
-    e[e < 1e-12 * e[-1]] = 0.0  # rounding
-    return Gaussian(tuple(e.tolist()), normalise=True)
+    # Ten digits: what is below depends on the machine, and a law with other digits would be another law.
+    return Gaussian(tuple(np.round(np.maximum(e, 0.0), 10).tolist()), normalise=True)
 
 
 def centred(rows: ArrayLike) -> Array:

@@ -43,6 +43,7 @@ Array = NDArray[np.float64]
 MOST_EIGENVALUES = 4096
 """Of a law: each is a term of every average."""
 
+_LAST_DIGITS = 1e-13  # of a sum of thousands of numbers
 _CHUNK = 2_000_000  # numbers at a time in an average over the spectrum
 
 
@@ -336,8 +337,9 @@ def _spectrum(eigenvalues: Any, probabilities: Any, normalise: bool) -> tuple[Ar
             "{field}: probabilities of eigenvalues must be >= 0 and sum to 1",
             float(p.min() if (p < 0).any() else p.sum()),
         )
-    p = p / p.sum()
-    trace = float(p @ e)
+    total = math.fsum(p)
+    p = p if abs(total - 1) < _LAST_DIGITS else p / total
+    trace = math.fsum(p * e)
     if not trace > 0:
         raise BadValue("inputs", "{field}: the trace of the covariance must be > 0: all eigenvalues are 0")
     if not normalise and abs(trace - 1) > ROUNDING:
@@ -353,7 +355,8 @@ def _spectrum(eigenvalues: Any, probabilities: Any, normalise: bool) -> tuple[Ar
                 steps,
             ),
         )
-    values, label = np.unique(e / trace, return_inverse=True)
+    # What is 1 but for rounding stays as it is: a law that is written down and read back is the same.
+    values, label = np.unique(e if abs(trace - 1) < _LAST_DIGITS else e / trace, return_inverse=True)
     shares = np.asarray(np.bincount(label, weights=p), dtype=float)
     keep = shares > 0
     values, shares = values[keep][::-1], shares[keep][::-1]

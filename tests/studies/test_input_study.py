@@ -1,5 +1,7 @@
 """Learners on data: the study of inputs, the yardstick, and the published points."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -23,7 +25,8 @@ def test_the_study_compares_data_with_gaussian_inputs(problem, tmp_path):
     study = InputStudy(problem, [2.0, 1.0], 2, {"adam": {"iterations": 40, "start": "random"}})
     assert len(study.tasks()) == 8
     store = Store(tmp_path / "store")
-    run_tasks(study.tasks(), store, n_workers=1, progress=False)
+    with ThreadPoolExecutor(1) as here:
+        run_tasks(study.tasks(), store, executor=here, progress=False)
     table = study.table(store)
     assert [row.alpha for row in table.of("data", "adam")] == [1.0, 2.0]
     for row in table.rows:
