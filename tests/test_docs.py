@@ -242,7 +242,7 @@ def test_a_name_that_does_not_exist_is_noticed():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["my-data", "own-ingredients", "classification"])
+@pytest.mark.parametrize("name", ["my-data", "real-inputs", "own-ingredients", "classification"])
 def test_the_code_of_a_page_runs_and_gives_its_numbers(name):
     text = (DOCS / f"{name}.md").read_text(encoding="utf-8")
     space: dict[str, object] = {}

@@ -9,6 +9,7 @@ import typer
 
 from .._records import as_csv, as_json
 from ..problem import Problem
+from .input_study import inputs
 from .output import number, print_table, write
 from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
 from .problem_options import AlphaOption, BadInput, read_alphas, read_numbers, takes_problem
@@ -33,13 +34,16 @@ app = typer.Typer(
     name="study",
     add_completion=False,
     no_args_is_help=True,
-    help="Questions that many runs answer together.\n\nExample: widthwise study width --help",
+    help="Questions that many runs answer together; 'widthwise study width --help' explains one.",
 )
 
 
 @app.callback()
 def study() -> None:
     """Questions that many runs answer together."""
+
+
+app.command("inputs")(inputs)
 
 
 @app.command("width")

@@ -43,7 +43,7 @@ def plot_inputs(ax: Axes | None, table: InputTable) -> Axes:
                     yerr=np.nan_to_num([row.standard_error for row in rows]),
                     **{"markersize": 4, "linestyle": "none", "capsize": 2, **style},
                 )
-        _finish(ax, f"{table.problem.inputs.name}, d = {table.d}")
+        _finish(ax, f"{table.problem.inputs.name}, d = {table.d}", alphas)
     return ax
 
 
@@ -62,7 +62,7 @@ def plot_published_mnist(ax: Axes | None = None) -> Axes:
             yerr=found["standard_error"],
             **{"markersize": 4, "linestyle": "none", "capsize": 2, **style},
         )
-        _finish(ax, "MNIST, d = 144")
+        _finish(ax, "MNIST, d = 144", [0.05, 0.2, 0.5, 1.0, 2.0])
     return ax
 
 
@@ -77,10 +77,15 @@ def _draw_theories(ax: Any, problem: Problem, alphas: np.ndarray) -> None:
         ax.plot(alphas, curve.excess_error, color=GREY, linestyle=style, linewidth=1.4, label=label)
 
 
-def _finish(ax: Any, title: str) -> None:
+def _finish(ax: Any, title: str, ticks: list[float]) -> None:
+    from matplotlib.ticker import NullFormatter, NullLocator
+
     ax.set_xscale("log")
     ax.set_yscale("log")
-    ax.set_xlabel(r"samples per squared dimension $\alpha = n/d^2$")
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.set_xlabel(r"$\alpha = n/d^2$")
     ax.set_ylabel("excess error")
     ax.set_title(title, fontsize=TITLE)
     ax.legend(frameon=False, fontsize=6.5)

@@ -19,6 +19,7 @@ from .._bad_value import BadValue
 from .._display import Plotted
 from ..ingredients.inputs import Gaussian
 from ..networks.comparison import mean_of
+from ..networks.instance import sample_instance
 from ..problem import Problem
 from ..sweeps.store import Store
 from ..sweeps.sweep import LearnerSpec, Sweep
@@ -97,6 +98,8 @@ class InputStudy:
             )
         assert problem.inputs.rows is not None
         self.problem, self.d = problem, problem.inputs.rows.shape[1]
+        for alpha in alphas:
+            sample_instance(problem, self.d, alpha)  # refuses more samples than there are rows
         twin = problem.replace(inputs=Gaussian(problem.inputs.eigenvalues, problem.inputs.probabilities))
         self._problems = {"data": problem, "gaussian": twin}
         self._learners = {**_LEARNERS} if learners is None else dict(learners)
