@@ -34,7 +34,7 @@ app = typer.Typer(
     name="study",
     add_completion=False,
     no_args_is_help=True,
-    help="Questions that many runs answer together; 'widthwise study width --help' explains one.",
+    help="Questions that many runs answer together.\n\nExample: widthwise study inputs --inputs digits --alpha 0.2",
 )
 
 
