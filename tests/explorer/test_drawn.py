@@ -12,7 +12,7 @@ import pytest
 
 import widthwise as ww
 from widthwise.explorer.drawing import curve_text, learning_curve_figure
-from widthwise.explorer.offered import ACTIVATIONS, CHANNELS, READOUTS, WEIGHTS
+from widthwise.explorer.offered import ACTIVATIONS, CHANNELS, INPUTS, READOUTS, WEIGHTS
 from widthwise.explorer.state import DEFAULTS, from_query, problem_fields, problem_of, to_query
 from widthwise.explorer.tasks import quietly
 
@@ -38,6 +38,9 @@ def cases():
         is_refused = problem_of(problem_fields({**DEFAULTS, **case}))[0] is None
         # Labels that are signs need an output without a constant part.
         yield {**case, "channel": "gaussian"} if is_refused else case
+    own = {"activation": "own", "formula": "tanh(2*x)", "gamma": 0.7, "noise": 0.05, "channel": "gaussian"}
+    for readouts, inputs in zip(READOUTS, INPUTS, strict=False):
+        yield {**own, "readouts": readouts, "weights": "gaussian", "inputs": inputs}
 
 
 CASES = list(cases())
@@ -46,8 +49,9 @@ CASES = list(cases())
 def test_every_entry_of_every_list_occurs():
     for name, offered in (
         ("activation", ACTIVATIONS), ("readouts", READOUTS), ("weights", WEIGHTS), ("channel", CHANNELS),
+        ("inputs", INPUTS),
     ):  # fmt: skip
-        assert {case[name] for case in CASES} == set(offered)
+        assert {case.get(name, "isotropic") for case in CASES} == set(offered)
 
 
 def read_off(figure, alpha):
@@ -111,12 +115,14 @@ def test_no_corner_of_the_smooth_curve_can_be_seen():
         ("activation=tanh(2*x)", {"activation": "own", "formula": "tanh(2*x)"}),
         ("weights=-2,0.5@0.2,0.8", {"weights": "own", "law": "-2,0.5@0.2,0.8"}),
         ("channel=laplace:0.3", {"channel": "own", "label": "laplace:0.3"}),
+        ("inputs=1.7,0.3", {"inputs": "own", "eigenvalues": "1.7,0.3"}),
     ],
 )
 def test_an_address_written_by_hand(query, words):
     state = from_query("?" + query)
     assert {name: state[name] for name in words} == words
     name, text = query.split("=", 1)
+    state |= {"activation": "tanh"} if name == "inputs" else {}
     problem, _ = problem_of(problem_fields(state))
-    assert problem == ww.Problem(**{name: text})
+    assert problem == ww.Problem(**{"activation": problem.activation.spec, name: text})
     assert from_query(to_query(state)) == state

@@ -34,7 +34,7 @@ def test_every_field_is_in_the_address():
         name: f"other {name}" if isinstance(value, str) else 0.731 + i
         for i, (name, value) in enumerate(DEFAULTS.items())
     }
-    state |= dict.fromkeys(("activation", "weights", "readouts", "channel"), "own")
+    state |= dict.fromkeys(("activation", "weights", "readouts", "channel", "inputs"), "own")
     state |= {"v1": None, "p1": None}  # a row that was cleared
     state["pins"] = '[{"gamma":0.3},{"activation":"own","formula":"x^2 + sin(x)"}]'
     assert all(state[name] != DEFAULTS[name] for name in DEFAULTS)
@@ -117,6 +117,14 @@ def test_table_is_normalised():
         ({"weights": "own", "law": "1@1"}, "weights", "mean"),
         ({"channel": "own", "label": "smoke:1"}, "channel", "nknown channel"),
         ({"channel": "sign"}, "channel", "mean of the output"),
+        ({"inputs": "spiked(4.0, 0.1)"}, "inputs", "without quadratic part: 'relu' has"),
+        ({"activation": "tanh", "inputs": "own", "eigenvalues": "2,-1"}, "inputs", "must be >= 0"),
+        (
+            {"activation": "tanh", "inputs": "own", "eigenvalues": " File:/etc/hosts"},
+            "inputs",
+            "data are for",
+        ),
+        ({"activation": "tanh", "inputs": "photographs:8"}, "inputs", "data are for"),
     ],
 )
 def test_wrong_controls_get_a_sentence(change, field, words):

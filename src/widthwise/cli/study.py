@@ -34,7 +34,7 @@ app = typer.Typer(
     name="study",
     add_completion=False,
     no_args_is_help=True,
-    help="Questions that many runs answer together.\n\nExample: widthwise study inputs --inputs digits --alpha 0.2",
+    help="Questions that many runs answer together.\n\nExample: widthwise study inputs --alpha 0.5,1",
 )
 
 

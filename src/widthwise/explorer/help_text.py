@@ -25,6 +25,7 @@ _SYMBOLS = {
     "σ": "activation of the hidden units; own formulas are expressions in x, such as tanh(2*x)",
     "P_W": "law of the inner weights, of mean 0 and variance 1",
     "P_v": "law of the readouts v, the weights of the units in the output, with E[v²] = 1",
+    "C": "covariance of the inputs, given by its eigenvalues, of mean 1; white (all 1) unless chosen",
     "Δ": "variance of the noise of the labels",
     "ε − Δ": "excess error: what the best predictor loses to not knowing the weights",
     "𝒬(v)": "overlap of the units of readout v with the teacher's: 0 not learnt, 1 known",

@@ -11,7 +11,7 @@ from dash import dcc, html
 from .controls import choice, choices, complaint, graph, named, number, symbol, text
 from .help_text import help_page
 from .lecture import lecture_bar, steps_data
-from .offered import ACTIVATIONS, CHANNELS, READOUTS, WEIGHTS
+from .offered import ACTIVATIONS, CHANNELS, INPUTS, READOUTS, WEIGHTS
 from .quantities import QUANTITIES
 from .standalone import OVER
 from .state import BLAMED, CURVE, DEFAULTS, LIMITS, N_ROWS
@@ -151,6 +151,19 @@ def _problem(state: Mapping[str, Any]) -> Any:
                 WEIGHTS,
                 state["weights"],
                 text("law", "Law of the weights", state["law"], "values@probabilities"),
+            ),
+            choice(
+                "inputs",
+                "Inputs",
+                symbol("C", "C: covariance of the inputs, of trace d; other than white for odd activations"),
+                INPUTS,
+                state["inputs"],
+                text(
+                    "eigenvalues",
+                    "Eigenvalues of the covariance",
+                    state["eigenvalues"],
+                    "values@probabilities",
+                ),
             ),
             choice(
                 "readouts",

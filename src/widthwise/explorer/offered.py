@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..ingredients.activations import ACTIVATIONS as NAMED
 
-__all__ = ["ACTIVATIONS", "CHANNELS", "OWN", "READOUTS", "WEIGHTS"]
+__all__ = ["ACTIVATIONS", "CHANNELS", "INPUTS", "OWN", "READOUTS", "WEIGHTS"]
 
 OWN = "own"
 """The entry of each list that opens a field for something else."""
@@ -41,4 +41,11 @@ CHANNELS = {
     "logistic": "logistic, steepness 1/Δ",
     "sign": "sign of the output",
     OWN: "own channel …",
+}
+INPUTS = {
+    "isotropic": "white",
+    "power-law(1.0, 100)": "power law, 100 eigenvalues 1/i",
+    "power-law(2.0, 100)": "power law, 100 eigenvalues 1/i²",
+    "spiked(4.0, 0.1)": "spiked, a tenth with eigenvalue 4",
+    OWN: "own eigenvalues …",
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
@@ -16,7 +17,7 @@ from urllib.parse import parse_qsl, urlencode
 from .._bad_value import BadValue
 from ..ingredients import channels, readouts
 from ..problem import Problem, bad_values, read_part
-from .offered import ACTIVATIONS, CHANNELS, OWN, READOUTS, WEIGHTS
+from .offered import ACTIVATIONS, CHANNELS, INPUTS, OWN, READOUTS, WEIGHTS
 
 __all__ = [
     "BLAMED",
@@ -57,6 +58,8 @@ PROBLEM: dict[str, Any] = {
     "noise": 0.1,
     "label": "student-t:0.1,5",
     "gamma": 0.5,
+    "inputs": "isotropic",
+    "eigenvalues": "3,0.5@0.2,0.8",
 }
 """The fields that make up the problem, with their defaults."""
 
@@ -83,7 +86,7 @@ DEFAULTS: dict[str, Any] = {
 }
 """Every field of the page."""
 
-BLAMED = ("activation", "weights", "readouts", "channel", "noise", "gamma", "reach", "quantity")
+BLAMED = ("activation", "weights", "readouts", "channel", "noise", "gamma", "inputs", "reach", "quantity")
 """Controls with a place for a sentence about the curve beside them."""
 
 CURVE = (*PROBLEM, "reach", "quantity", "yaxis", "xaxis", "pins")
@@ -148,6 +151,7 @@ def _take_own(state: dict[str, Any]) -> list[str]:
         ("activation", ACTIVATIONS, "formula"),
         ("weights", WEIGHTS, "law"),
         ("channel", CHANNELS, "label"),
+        ("inputs", INPUTS, "eigenvalues"),
     ):
         if state[name] not in offered:
             state[name], state[field] = OWN, state[name]
@@ -191,6 +195,7 @@ def problem_fields(state: Mapping[str, Any]) -> dict[str, Any]:
     unused += [] if kept["weights"] == OWN else ["law"]
     unused += [] if kept["readouts"] == OWN else list(_TABLE)
     unused += [] if kept["channel"] == OWN else ["label"]
+    unused += [] if kept["inputs"] == OWN else ["eigenvalues"]
     unused += ["noise"] if kept["channel"] in ("sign", OWN) else []
     return {name: value for name, value in kept.items() if name not in unused}
 
@@ -239,9 +244,12 @@ def problem_of(state: Mapping[str, Any]) -> tuple[Problem | None, dict[str, str]
         field = "channel" if label in ("sign", OWN) else "noise"
         channel = ask(field, lambda: _channel(state, label, noise))
     gamma = ask("gamma", lambda: bounded(state, "gamma"))
+    shown = str(state.get("inputs", DEFAULTS["inputs"]))
+    inputs = ask("inputs", lambda: _spectrum(own("eigenvalues", shown)))
     if errors:
         return None, errors
     parts = {"activation": sigma, "weights": inner, "readouts": outer, "channel": channel, "gamma": gamma}
+    parts["inputs"] = inputs
     wrong = bad_values(parts)
     if wrong:
         return None, {field: sentence(error) for field, error in wrong.items()}
@@ -277,6 +285,13 @@ def _channel(state: Mapping[str, Any], label: str, noise: float) -> Any:
     if label == "logistic":
         return channels.Logistic(1 / noise)
     return read_part("channel", {"kind": label, "noise": noise})
+
+
+def _spectrum(text: str) -> Any:
+    """The law of the inputs; a page that others may open reads no files, and loads no data."""
+    if re.match(r"\s*(file|mnist|digits|photographs)\b", text, re.IGNORECASE):
+        raise ValueError("data are for Python and the command line; give the eigenvalues of their covariance")
+    return read_part("inputs", text, normalise=True)
 
 
 def _table_law(state: Mapping[str, Any]) -> Any:

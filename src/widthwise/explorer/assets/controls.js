@@ -64,6 +64,7 @@
     const places = {
       "formula-place": state.activation === "own",
       "law-place": state.weights === "own",
+      "eigenvalues-place": state.inputs === "own",
       "table-place": state.readouts === "own",
       "label-place": state.channel === "own",
       "noise-place": !["sign", "own"].includes(state.channel),

@@ -2,7 +2,7 @@
 (function () {
   "use strict";
   const page = (window.widthwise = window.widthwise || {});
-  const PROBLEM = /^(activation|formula|weights|law|readouts|[vp]\d|channel|noise|label|gamma)$/;
+  const PROBLEM = /^(activation|formula|weights|law|readouts|[vp]\d|channel|noise|label|gamma|inputs|eigenvalues)$/;
   const CELL = /^[vp]\d$/; // of the table of readouts
   const REST = 250; // milliseconds without a change after which the curve is made smooth
   const AGAIN = 50; // and between looks whether it is there at all
