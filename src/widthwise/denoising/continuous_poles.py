@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from .._arrays import Array
 from ..ingredients.readouts import _Continuous
 from .spectral_curve import N_NEWTON, Bands, CurvePoints, Poles
 
@@ -44,16 +45,17 @@ class ContinuousPoles(Poles):
         weight1 = -e0.imag / b
         return e0.real - linear * a, weight1 + linear, (e1.real + weight1) / (2 * t), e1.imag / (2 * b)
 
-    def first_guess(self, a: np.ndarray, c0: np.ndarray) -> np.ndarray:
+    def first_guess(self, a: Array, c0: Array) -> Array:
         # Inside the support V grows as π c(a)/b when b -> 0: start where that term alone is 1.
         # Outside it the sums lose digits below b = 1e-7 (they are differences there).
         v = self.scale * a
         density = math.pi * self.scale * v**2 * self.readouts.density(v)
         is_inside = np.abs(v) < min(self.readouts.largest, self.readouts.cutoff)
         floor = np.where(is_inside & (density > 0), density, 1e-7 * (1 + np.abs(a)))
-        return np.maximum(super().first_guess(a, c0), floor**2)
+        guess: Array = np.maximum(super().first_guess(a, c0), floor**2)
+        return guess
 
-    def blur(self, p: CurvePoints) -> np.ndarray:
+    def blur(self, p: CurvePoints) -> Array:
         # The closed forms h = z²m - z and h' lose two and four powers of |z|; the series nothing.
         z2 = self.gamma * p.radius2
         return np.where(z2 < self.readouts.cutoff**2, (1 + z2) ** 2, 1.0) * super().blur(p)

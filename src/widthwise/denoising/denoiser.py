@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import Array
 from .._display import Plotted
 from ..ingredients import readouts as readout_laws
 from .information import information
@@ -79,9 +80,10 @@ class MatrixDenoiser(Plotted):
     def log_odds(self, snr: ArrayLike) -> Any:
         """ln[(1 - mmse)/mmse] at snr > 0, to absolute accuracy however large or small."""
 
-        def odds(x: np.ndarray) -> np.ndarray:
+        def odds(x: Array) -> Array:
             mmse, recovered = mmse_and_rest(self._poles, x)
-            return np.log(recovered) - np.log(mmse)
+            value: Array = np.log(recovered) - np.log(mmse)
+            return value
 
         return self._shaped(snr, odds, at_zero=-math.inf)
 

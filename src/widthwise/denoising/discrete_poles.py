@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .._arrays import Array, Integers
 from ..ingredients.readouts import Discrete
 from .spectral_curve import N_NEWTON, Bands, Poles
 
@@ -87,7 +88,7 @@ class DiscretePoles(Poles):
             total += pi * term
         return self.gamma * total
 
-    def band_guess(self, bands: Bands, a: np.ndarray, c0: np.ndarray) -> np.ndarray:
+    def band_guess(self, bands: Bands, a: Array, c0: Array) -> Array:
         # The bound of first_guess from the poles of the band alone: exact if there is one.
         moments = np.zeros((3, self.where.size + 1))
         np.cumsum(
@@ -97,7 +98,8 @@ class DiscretePoles(Poles):
         total, once, twice = moments[:, last] - moments[:, first]
         total = (total + np.where((bands.low < 0) & (bands.high > 0), c0, 0.0))[:, None]
         spread = total * a**2 - 2 * a * once[:, None] + twice[:, None]
-        return np.maximum(total - spread / np.maximum(total, 1e-300), 0.0)
+        guess: Array = np.maximum(total - spread / np.maximum(total, 1e-300), 0.0)
+        return guess
 
     @cached_property
     def gaps(self) -> Gaps:
@@ -112,9 +114,10 @@ class DiscretePoles(Poles):
         # Between neighbours V >= (c_l^⅓ + c_r^⅓)³/D²: most gaps are ruled out by this.
         left = np.nonzero((roots[:-1] + roots[1:]) ** 3 < 2 * distance**2)[0]
 
-        def largest_noise(a: np.ndarray) -> np.ndarray:
+        def largest_noise(a: Array) -> Array:
             with np.errstate(over="ignore"):
-                return a**2 * (1 - (self.weight / (a[..., None] - self.where) ** 2).sum(axis=-1))
+                noise: Array = a**2 * (1 - (self.weight / (a[..., None] - self.where) ** 2).sum(axis=-1))
+                return noise
 
         share = np.concatenate(
             [[1e-6, 1e-4, 1e-2], np.linspace(0, 1, 34)[1:-1], [1 - 1e-2, 1 - 1e-4, 1 - 1e-6]]
@@ -199,13 +202,13 @@ class Gaps:
 
 
 def _edge(
-    where: np.ndarray,
-    weights: np.ndarray,
-    who: np.ndarray,
-    pole: np.ndarray,
+    where: Array,
+    weights: Array,
+    who: Integers,
+    pole: Integers,
     side: float,
-    stop: np.ndarray | None = None,
-) -> np.ndarray:
+    stop: Array | None = None,
+) -> Array:
     """Root of V(a, 0) = 1 next to a pole, on the given side of it.
 
     V^(-1/2) is concave between poles (a power mean of linear functions), and V >= 1 within

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .._arrays import Array, Bools, Integers
 from .spectral_curve import Bands, CurvePoints, Poles
 from .tolerance import Tolerance
 from .trapezoid import integrate_far_bands
@@ -66,7 +67,7 @@ class Panels:
         c0 = np.broadcast_to(self.c0[self._band_owner[band]][:, None], a.shape)
         return self.poles.points(a, c0, guess), half * np.cos(phi) * half_width
 
-    def owner(self, band: np.ndarray) -> np.ndarray:
+    def owner(self, band: Integers) -> Integers:
         return self._band_owner[band]
 
 
@@ -147,7 +148,7 @@ def _integrate_panels(
     return total
 
 
-def _is_resolved(values: np.ndarray, tolerance: np.ndarray, hidden: np.ndarray) -> np.ndarray:
+def _is_resolved(values: Array, tolerance: Array, hidden: Array) -> Bools:
     """Whether the Gauss rule is right to the tolerance, from the decay of the coefficients.
 
     The rule is exact up to degree 31; the decay from degrees 7–8 to 14–15 is carried on to
@@ -160,9 +161,10 @@ def _is_resolved(values: np.ndarray, tolerance: np.ndarray, hidden: np.ndarray) 
     ratio = np.minimum(late / np.maximum(early, 1e-300), 1.0)
     # A panel that holds next to nothing is done, whatever rounding makes of its shape.
     is_fine = (late * ratio**2 <= tolerance) & (late <= np.maximum(hidden, tolerance))
-    return np.all(is_fine | (c[..., 0] + late <= 30 * tolerance), axis=0)
+    is_resolved: Bools = np.all(is_fine | (c[..., 0] + late <= 30 * tolerance), axis=0)
+    return is_resolved
 
 
-def _squash(x: np.ndarray) -> np.ndarray:
+def _squash(x: Array) -> Array:
     """An increasing map into (0, 1), to order positions within their spectra."""
     return 0.5 + np.arctan(x) / (1.001 * math.pi)

@@ -22,6 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .._arrays import Array, Bools, Complex, Integers
 from ..ingredients.readouts import Readouts
 
 __all__ = ["N_NEWTON", "Bands", "CurvePoints", "Poles"]
@@ -37,60 +38,60 @@ class CurvePoints:
     w = 1/((a - a_i)² + t).
     """
 
-    a: np.ndarray
-    t: np.ndarray
-    c0: np.ndarray
-    power1: np.ndarray
-    weight1: np.ndarray
-    r0: np.ndarray
-    r1: np.ndarray
+    a: Array
+    t: Array
+    c0: Array
+    power1: Array
+    weight1: Array
+    r0: Array
+    r1: Array
 
     @cached_property
-    def b(self) -> np.ndarray:
+    def b(self) -> Array:
         return np.sqrt(self.t)
 
     @cached_property
-    def radius2(self) -> np.ndarray:
+    def radius2(self) -> Array:
         """|ζ|²."""
         return self.a**2 + self.t
 
     @cached_property
-    def noise2(self) -> np.ndarray:
+    def noise2(self) -> Array:
         """c0/|ζ|⁴, what the noise adds to Σ c w²."""
         return self.c0 / self.radius2 / self.radius2
 
     @cached_property
-    def s0(self) -> np.ndarray:
+    def s0(self) -> Array:
         """Σ c w², the noise included."""
         return self.r0 + self.noise2
 
     @cached_property
-    def s1(self) -> np.ndarray:
+    def s1(self) -> Array:
         """Σ c(a - a_i)w², the noise included."""
         return self.r1 + self.a * self.noise2
 
     @cached_property
-    def jacobian(self) -> np.ndarray:
+    def jacobian(self) -> Array:
         """d(y/√η)/da along the curve."""
         return 2 * (self.t * self.s0 + self.s1**2 / self.s0)
 
     @cached_property
-    def mass(self) -> np.ndarray:
+    def mass(self) -> Array:
         """ρ dy/da."""
         return self.b * self.jacobian / (math.pi * self.radius2)
 
     @property
-    def shift(self) -> np.ndarray:
+    def shift(self) -> Array:
         """y/√η - s v̄, real on the curve."""
         return self.a * (1 + self.c0 / self.radius2) + self.power1
 
     @property
-    def estimate(self) -> np.ndarray:
+    def estimate(self) -> Array:
         """ξ - s v̄: what the optimal estimator makes of the eigenvalue y, about its mean."""
         return self.power1 + self.a * self.weight1
 
     @cached_property
-    def flow(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def flow(self) -> tuple[Array, Array, Array]:
         """c0 (dx/da) times ∂a/∂c0, ∂b/∂c0 and ∂(b/|ζ|²)/∂c0 at fixed x = y/√η - s v̄.
 
         x depends on c0 as c0/ζ does, so that ∂ζ/∂c0 = -1/(ζ x'(ζ)), and x' = 2b (b s0 + i s1) on the curve.
@@ -112,21 +113,21 @@ class Bands:
     ``pinch`` are points inside where a band nearly closes: b has almost a corner there.
     """
 
-    owner: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    pinch_owner: np.ndarray
-    pinch: np.ndarray
+    owner: Integers
+    low: Array
+    high: Array
+    pinch_owner: Integers
+    pinch: Array
 
     @property
-    def middle(self) -> np.ndarray:
+    def middle(self) -> Array:
         return 0.5 * (self.low + self.high)
 
     @property
-    def half(self) -> np.ndarray:
+    def half(self) -> Array:
         return 0.5 * (self.high - self.low)
 
-    def chosen(self, which: np.ndarray) -> Bands:
+    def chosen(self, which: Bools | Integers) -> Bands:
         """Some of the bands."""
         return Bands(self.owner[which], self.low[which], self.high[which], self.pinch_owner, self.pinch)
 
@@ -166,19 +167,19 @@ class Poles:
         self._first = readouts.third_moment / self.scale
         self._second = readouts.fourth_moment / gamma
 
-    def sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def sums(self, a: Array, t: Array) -> tuple[Array, Array]:
         """Σ' c w and Σ' c w² over the readouts."""
         raise NotImplementedError
 
-    def all_sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, ...]:
+    def all_sums(self, a: Array, t: Array) -> tuple[Array, ...]:
         """power1, weight1, r0, r1 of :class:`CurvePoints`."""
         raise NotImplementedError
 
-    def bands(self, c0: np.ndarray) -> Bands:
+    def bands(self, c0: Array) -> Bands:
         """The bands in a for each noise weight c0 = 1/η."""
         raise NotImplementedError
 
-    def potential(self, zeta: np.ndarray, is_noisy: np.ndarray) -> np.ndarray:
+    def potential(self, zeta: Complex, is_noisy: Bools) -> np.ndarray:
         """γ E Re[ln(1 - v/(sζ)) + v/(sζ)], the second term only where it ``is_noisy``."""
         raise NotImplementedError
 
@@ -187,18 +188,18 @@ class Poles:
         """The snr at which a band of the spectrum splits in two."""
         return []
 
-    def band_guess(self, bands: Bands, a: np.ndarray, c0: np.ndarray) -> np.ndarray:
+    def band_guess(self, bands: Bands, a: Array, c0: Array) -> Array:
         """A first t at the places ``a`` (bands × nodes), 0 where nothing better is known."""
         raise NotImplementedError
 
-    def first_guess(self, a: np.ndarray, c0: np.ndarray) -> np.ndarray:
+    def first_guess(self, a: Array, c0: Array) -> Array:
         # By Jensen V(a, t) >= C²/(Σ c (a-a_i)² + C t) with C = Σ c, and V >= c0/(a² + t):
         # both give a t not above the root, from where Newton's steps only go up.
         total = 1 + c0
         spread = total * a**2 - 2 * a * self._first + self._second
         return np.maximum(np.maximum(total - spread / total, c0 - a**2), 0.0)
 
-    def solve(self, a: np.ndarray, c0: np.ndarray, guess: np.ndarray | None = None) -> np.ndarray:
+    def solve(self, a: Array, c0: Array, guess: Array | None = None) -> Array:
         """t > 0 with V(a, t) = 1 for a inside a band (nearly 0 at its ends).
 
         Newton's method on 1/V - 1, which is concave in t (a harmonic mean of linear
@@ -235,13 +236,13 @@ class Poles:
             result[is_closed] = 1e-17 / (self.sums(a, np.zeros_like(a))[1] + c0 / a**4)
         return result.reshape(shape)
 
-    def blur(self, p: CurvePoints) -> np.ndarray:
+    def blur(self, p: CurvePoints) -> Array:
         """Relative uncertainty of t in units of rounding: V(a, t) = 1 is known to one such unit."""
         return 1 / (p.t * p.s0)
 
-    def points(self, a: np.ndarray, c0: np.ndarray, guess: np.ndarray | None = None) -> CurvePoints:
+    def points(self, a: Array, c0: Array, guess: Array | None = None) -> CurvePoints:
         """The curve at the abscissae ``a`` (inside bands) for noise weights ``c0`` = 1/η."""
         return self.at(a, self.solve(a, c0, guess), c0)
 
-    def at(self, a: np.ndarray, t: np.ndarray, c0: np.ndarray) -> CurvePoints:
+    def at(self, a: Array, t: Array, c0: Array) -> CurvePoints:
         return CurvePoints(a, t, c0, *self.all_sums(a, t))

@@ -41,7 +41,7 @@ class _Rule:
 
     @property
     def n_old(self) -> int:
-        return self.to_new.shape[0]
+        return len(self.to_new)
 
 
 @cache

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,6 +27,8 @@ from widthwise.ingredients.hermite import RADII, Panels, hermite_series, resolve
 from widthwise.ingredients.kernels import N_SERIES, SeriesKernel, SeriesSlope, TabulatedKernel
 from widthwise.ingredients.pairs import PairAverage
 from widthwise.ingredients.sampled import SampledFunction
+
+from .._arrays import Array
 
 __all__ = ["ACTIVATIONS", "Activation", "activation"]
 
@@ -86,15 +89,15 @@ class Activation:
     """What :func:`activation` turns back into an equal object; None for a callable."""
     kinks: tuple[float, ...]
     """Places where sigma or a derivative of it is not continuous."""
-    _function: Callable[[np.ndarray], np.ndarray] = field()
-    _derivative: Callable[[np.ndarray], np.ndarray] = field()
+    _function: Callable[[Array], Array] = field()
+    _derivative: Callable[[Array], Array] = field()
     _source: object = field()
 
-    def __call__(self, x: ArrayLike) -> np.ndarray:
+    def __call__(self, x: ArrayLike) -> Array:
         """sigma(x), elementwise."""
         return self._function(np.asarray(x, dtype=float))
 
-    def derivative(self, x: ArrayLike) -> np.ndarray:
+    def derivative(self, x: ArrayLike) -> Array:
         """sigma'(x), elementwise; at a kink, some value between the two slopes."""
         return self._derivative(np.asarray(x, dtype=float))
 
@@ -107,20 +110,21 @@ class Activation:
     def __repr__(self) -> str:
         return f"activation({self.spec!r})" if self.spec is not None else f"activation({self.name})"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., "Activation"], tuple[object]]:
         return activation, (self._source,)
 
     # ------------------------------------------------------------------ averages over one Gaussian
 
-    def hermite_coefficients(self, order: int) -> np.ndarray:
+    def hermite_coefficients(self, order: int) -> Array:
         """mu_0 ... mu_order, with mu_l = E[He_l(z) sigma(z)], right to 1e-12 sqrt(l!); order <= 150."""
         if not 0 <= order <= 150:
             raise ValueError(f"order must be between 0 and 150 (l! overflows beyond), got {order}")
         factorials = np.array([math.sqrt(math.factorial(level)) for level in range(order + 1)])
-        return self._normalised(max(order + 1, N_SERIES))[: order + 1] * factorials
+        coefficients: Array = self._normalised(max(order + 1, N_SERIES))[: order + 1] * factorials
+        return coefficients
 
     @cached_property
-    def hermite(self) -> np.ndarray:
+    def hermite(self) -> Array:
         """mu_0 ... mu_8, read only."""
         coefficients = self.hermite_coefficients(8)
         coefficients.flags.writeable = False
@@ -138,30 +142,30 @@ class Activation:
         """Whether it is discontinuous: then g' grows like (1 - x)^(-1/2) towards x = 1."""
         return bool(self._jumps())
 
-    def tail_kernel(self, x: ArrayLike) -> np.ndarray:
+    def tail_kernel(self, x: ArrayLike) -> Array:
         """g(x) for x in [-1, 1]: nonnegative and increasing on [0, 1], of order x^3 at 0."""
         return self._kernel.value(_within(x, -1.0, "an overlap x"))
 
-    def tail_kernel_slope(self, x: ArrayLike) -> np.ndarray:
+    def tail_kernel_slope(self, x: ArrayLike) -> Array:
         """g'(x) for x in [-1, 1]; +inf at 1 if sigma jumps."""
         return self._kernel.slope(_within(x, -1.0, "an overlap x"))
 
-    def tail_kernel_curvature(self, x: ArrayLike) -> np.ndarray:
+    def tail_kernel_curvature(self, x: ArrayLike) -> Array:
         """g''(x) for x in [-1, 1]; +inf at 1 if sigma' jumps."""
         return self._kernel.curvature(_within(x, -1.0, "an overlap x"))
 
-    def tail_kernel_gap(self, gap: ArrayLike) -> np.ndarray:
+    def tail_kernel_gap(self, gap: ArrayLike) -> Array:
         """g(1) - g(1 - gap) for gap in [0, 1], to full relative accuracy however small the gap."""
         return self._kernel.drop(_within(gap, 0.0, "gap"))
 
-    def tail_kernel_gap_slope(self, gap: ArrayLike) -> np.ndarray:
+    def tail_kernel_gap_slope(self, gap: ArrayLike) -> Array:
         """g'(1 - gap) for gap in [0, 1], the derivative of :meth:`tail_kernel_gap`.
 
         If sigma jumps it grows as gap^(-1/2), and is +inf at gap = 0.
         """
         return self._kernel.slope_below_one(_within(gap, 0.0, "gap"))
 
-    def tail_kernel_gap_curvature(self, gap: ArrayLike) -> np.ndarray:
+    def tail_kernel_gap_curvature(self, gap: ArrayLike) -> Array:
         """g''(1 - gap) for gap in [0, 1], to full relative accuracy however small the gap.
 
         If sigma' jumps it grows as gap^(-1/2), if sigma jumps as gap^(-3/2), which overflows to +inf for gaps
@@ -169,7 +173,7 @@ class Activation:
         """
         return self._kernel.curvature_below_one(_within(gap, 0.0, "gap"))
 
-    def tail_kernel_gap_bend(self, gap: ArrayLike) -> np.ndarray:
+    def tail_kernel_gap_bend(self, gap: ArrayLike) -> Array:
         """gap g''(1 - gap) = -d g'(1 - gap)/d ln(gap), never larger than g' when sigma has kinks or jumps.
 
         It is 0 at gap = 0, but +inf if sigma jumps.
@@ -190,10 +194,10 @@ class Activation:
         return Panels(resolve(self, np.concatenate([base, inside])))
 
     @cached_property
-    def _values(self) -> np.ndarray:
+    def _values(self) -> Array:
         return self(self._panels.nodes)
 
-    def _normalised(self, length: int) -> np.ndarray:
+    def _normalised(self, length: int) -> Array:
         """c_l = mu_l / sqrt(l!) for l < length, exact zeros where only rounding is left."""
         series = hermite_series(self._panels, self._values, length)
         return np.where(np.abs(series) < _NOISE * math.sqrt(self.second_moment), 0.0, series)
@@ -215,7 +219,7 @@ class Activation:
         jumps = self._jumps()
         return TabulatedKernel(squares, lambda mirrored: self._pair_slope(jumps, mirrored))
 
-    def _converged(self, squares: np.ndarray) -> np.ndarray | None:
+    def _converged(self, squares: Array) -> Array | None:
         """The series cut where g'(1) has converged to rounding, or None if it has not by the end."""
         weighted = np.arange(squares.size) * squares
         rest = np.maximum.accumulate(weighted[::-1])[::-1]
@@ -226,7 +230,7 @@ class Activation:
         missing = self.second_moment - float(np.sum(squares))
         return squares[:length] if missing <= 1e-13 * self.second_moment else None
 
-    def _pair_slope(self, jumps: tuple, mirrored: bool) -> PairAverage:
+    def _pair_slope(self, jumps: tuple[tuple[float, float], ...], mirrored: bool) -> PairAverage:
         first, second = self.hermite[1:3]
         # Taking out mu_1 + mu_2 x before averaging, not after: g' may be a small remainder.
         tail = lambda x: self._derivative(x) - first - second * x  # noqa: E731
@@ -260,7 +264,7 @@ class Activation:
         return tuple(found)
 
 
-def activation(spec: "str | Callable | Activation") -> Activation:
+def activation(spec: "str | Callable[[Any], Any] | Activation") -> Activation:
     """Activation for a name, a formula in ``x``, a callable, or an Activation (returned as it is).
 
     Parameters
@@ -323,7 +327,7 @@ def _from_text(text: str) -> Activation:
     return _checked(Activation(spec, spec, expression.kinks(), expression, expression.derivative(), spec))
 
 
-def _from_callable(function: Callable) -> Activation:
+def _from_callable(function: Callable[[Any], Any]) -> Activation:
     sampled = SampledFunction(function)
     name = getattr(function, "__name__", type(function).__name__)
     return _checked(Activation(name, None, sampled.kinks, sampled, sampled.derivative, function))
@@ -356,15 +360,15 @@ def _decay_radius(made: Activation) -> float:
     )
 
 
-def _fold_slope(fold: float, mirrored: bool) -> Callable[[np.ndarray], np.ndarray]:
+def _fold_slope(fold: float, mirrored: bool) -> Callable[[Array], Array]:
     """g' for q |x|: the arc-cosine kernel, q^2 (1 - 2 theta/pi - (2/pi) cos theta), odd in x."""
     sign = -1.0 if mirrored else 1.0
     return lambda theta: sign * fold**2 * (1 - 2 / np.pi * (theta + np.cos(theta)))
 
 
-def _within(x: ArrayLike, low: float, what: str) -> np.ndarray:
+def _within(x: ArrayLike, low: float, what: str) -> Array:
     values = np.asarray(x, dtype=float)
-    inside = np.clip(values, low, 1.0)
+    inside: Array = np.clip(values, low, 1.0)
     if not np.all(np.abs(values - inside) <= _ROUNDING):  # written so that NaN is refused too
         worst = values[~(np.abs(values - inside) <= _ROUNDING)].flat[0]
         raise ValueError(f"{what} must be between {low:g} and 1, got {worst:.15g}")

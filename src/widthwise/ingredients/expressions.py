@@ -18,6 +18,8 @@ import numpy as np
 from widthwise._bad_value import BadValue, Remedy, did_you_mean
 from widthwise.ingredients.functions import FUNCTIONS, Node, function_named, number, power
 
+from .._arrays import Array, Bools
+
 __all__ = ["Expression", "parse"]
 
 MAX_LENGTH = 200  # characters; long enough for any activation, short enough to bound the work
@@ -35,7 +37,7 @@ class Expression:
     text: str
     tree: Node = field(compare=False)
 
-    def __call__(self, x: np.ndarray) -> np.ndarray:
+    def __call__(self, x: Array) -> Array:
         """Value at each ``x``; may be non-finite where the formula is."""
         x = np.asarray(x, dtype=float)
         with np.errstate(all="ignore"):
@@ -203,17 +205,17 @@ def _unknown(name: str) -> str:
     return f"unknown name {name!r}; {hint or known}"
 
 
-def _grid(radius: float) -> np.ndarray:
+def _grid(radius: float) -> Array:
     # A step of 0.01 separates the branch points of any formula that is not itself a fast oscillation.
     return np.linspace(-radius, radius, int(200 * radius) + 1)
 
 
-def _evaluate(node: Node, x: np.ndarray) -> np.ndarray:
+def _evaluate(node: Node, x: Array) -> Array:
     with np.errstate(all="ignore"):
         return np.broadcast_to(node.evaluate(x), x.shape)
 
 
-def _bisect(same_as_left: Callable[[np.ndarray], np.ndarray], left: np.ndarray, right: np.ndarray) -> tuple:
+def _bisect(same_as_left: Callable[[Array], Bools], left: Array, right: Array) -> tuple[Array, Array]:
     for _ in range(60):
         middle = 0.5 * (left + right)
         same = same_as_left(middle)
@@ -221,7 +223,7 @@ def _bisect(same_as_left: Callable[[np.ndarray], np.ndarray], left: np.ndarray, 
     return left, right
 
 
-def _branch_points(node: Node, radius: float) -> np.ndarray:
+def _branch_points(node: Node, radius: float) -> Array:
     """Where the sign (-1, 0 or 1) of ``node`` changes: both crossings and the ends of flat zeros."""
     x = _grid(radius)
     sign = np.sign(_evaluate(node, x))
@@ -231,10 +233,11 @@ def _branch_points(node: Node, radius: float) -> np.ndarray:
     sign_left = sign[change]
     left, right = _bisect(lambda m: np.sign(_evaluate(node, m)) == sign_left, x[change], x[change + 1])
     closer = np.abs(_evaluate(node, left)) < np.abs(_evaluate(node, right))
-    return np.where(closer, left, right)
+    points: Array = np.where(closer, left, right)
+    return points
 
 
-def _touching_points(node: Node, radius: float) -> np.ndarray:
+def _touching_points(node: Node, radius: float) -> Array:
     """Where ``node`` reaches 0 without changing sign, as (x - 1)**2 does at 1."""
     x = _grid(radius)
     size = np.abs(_evaluate(node, x))
@@ -250,7 +253,7 @@ def _touching_points(node: Node, radius: float) -> np.ndarray:
     return bottom[np.abs(_evaluate(node, bottom)) < 1e-12 * max(1.0, float(np.nanmedian(size)))]
 
 
-def _distinct(points: np.ndarray) -> tuple[float, ...]:
+def _distinct(points: Array) -> tuple[float, ...]:
     # Fifteen digits turn 0.30000000000000004 back into 0.3; two bisections of one kink agree to 1e-9.
     kept: list[float] = []
     for point in sorted(float(f"{p:.15g}") if abs(p) > 1e-14 else 0.0 for p in points):

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array
 from .discrete_readouts import Discrete, bad
 
 __all__ = ["FEATURE_LAWS", "MOST_FEATURES", "Exponential", "Features", "Linear", "PowerLaw", "PowerLawLimit"]
@@ -61,7 +62,7 @@ class Features(Discrete):
         return hash((self.kind, self.features))
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (type(self) is type(other) and self.spec == other.spec)  # type: ignore[attr-defined]
+        return self is other or (type(self) is type(other) and self.spec == other.spec)
 
     @property
     def size(self) -> int:
@@ -79,7 +80,7 @@ class Features(Discrete):
     def __repr__(self) -> str:
         return f"readouts.Features({list(self.features)!r})"
 
-    def quantiles(self, size: int) -> np.ndarray:
+    def quantiles(self, size: int) -> Array:
         v = np.asarray(self.features)
         if size == v.size:
             return v
@@ -89,7 +90,8 @@ class Features(Discrete):
         total = np.interp(edges, np.linspace(0, 1, v.size + 1), np.append(0.0, np.cumsum(v**2)) / v.size)
         middle = np.minimum((0.5 * (edges[1:] + edges[:-1]) * v.size).astype(int), v.size - 1)
         sign = np.where(v[middle] < 0, -1.0, 1.0)
-        return sign * np.sqrt(np.maximum(np.diff(total), 0.0) * size)
+        values: Array = sign * np.sqrt(np.maximum(np.diff(total), 0.0) * size)
+        return values
 
 
 class _Profile(Features):

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import Array
 from .._bad_value import BadValue, Remedy
 
 __all__ = [
@@ -19,13 +20,13 @@ __all__ = [
     "total_one",
 ]
 
-Array = NDArray[np.float64]
-
 # Mean, variance - 1 and total probability - 1 up to this are taken for rounding of the input, and removed.
 ROUNDING = 1e-9
 
 
-def checked_law(what: str, values: ArrayLike, probabilities: ArrayLike, *, is_total_free: bool = False):
+def checked_law(
+    what: str, values: ArrayLike, probabilities: ArrayLike, *, is_total_free: bool = False
+) -> tuple[Array, Array]:
     """Values and probabilities as arrays, after checking everything but the moments."""
     x, p = (np.atleast_1d(np.asarray(a, dtype=float)) for a in (values, probabilities))
     if x.ndim != 1 or x.shape != p.shape or x.size == 0:
@@ -76,7 +77,9 @@ def check_moments(values: Array, variances: Array, p: Array, remedy: str) -> Non
         )
 
 
-def standardised(what: str, values: ArrayLike, variances: ArrayLike, probabilities: ArrayLike):
+def standardised(
+    what: str, values: ArrayLike, variances: ArrayLike, probabilities: ArrayLike
+) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
     """Values, variances and probabilities after the shift and the two rescalings, as tuples."""
     x, p = checked_law(what, values, probabilities, is_total_free=True)
     p = p / p.sum()
@@ -86,7 +89,7 @@ def standardised(what: str, values: ArrayLike, variances: ArrayLike, probabiliti
     total = (x**2 + v) @ p
     if not total > 0:
         raise ValueError(f"a law of variance {total:g} cannot be rescaled to variance 1")
-    return tuple(tuple(column.tolist()) for column in (x / np.sqrt(total), v / total, p))
+    return tuple((x / np.sqrt(total)).tolist()), tuple((v / total).tolist()), tuple(p.tolist())
 
 
 def parts_of(law: Any, n: int) -> tuple[Array, Array, Array]:
@@ -110,7 +113,8 @@ def parts_of(law: Any, n: int) -> tuple[Array, Array, Array]:
 
 def total_one(probabilities: Sequence[float]) -> Array:
     p = np.array(probabilities)
-    return p / p.sum()
+    shares: Array = p / p.sum()
+    return shares
 
 
 def set_fields(law: Any, **fields: NDArray[Any]) -> None:

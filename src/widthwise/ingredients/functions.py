@@ -9,14 +9,21 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 
+from .._arrays import Array
+
 __all__ = ["FUNCTIONS", "Function", "Node", "function_named", "number", "power"]
 
-_KNOWN: WeakValueDictionary[tuple, "Node"] = WeakValueDictionary()
+Value = Array | np.float64
+"""Of a formula: an array, or one number where x does not enter."""
+
+_Result = TypeVar("_Result")
+
+_KNOWN: WeakValueDictionary[tuple[str, tuple["Node", ...], float], "Node"] = WeakValueDictionary()
 
 # The fixed point of mean 0 and variance 1 (arXiv:1706.02515): E selu = 0 and E selu² = 1 over a Gaussian.
 _SELU_SLOPE, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -44,10 +51,10 @@ class Node:
             node = _KNOWN[key] = super().__new__(cls)
         return node
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[type["Node"], tuple[str, tuple["Node", ...], float]]:
         return Node, (self.kind, self.inputs, self.value)
 
-    def evaluate(self, x: np.ndarray):
+    def evaluate(self, x: Array) -> "Value":
         """Value at ``x``: an array like ``x``, or a scalar where ``x`` does not enter."""
         return self.fold(lambda node, values: node._at(x, values))
 
@@ -55,9 +62,9 @@ class Node:
         """d/dx of this node, with zeros and ones simplified away."""
         return self.fold(lambda node, slopes: node._slope(slopes))
 
-    def fold(self, combine: Callable[["Node", list], Any]) -> Any:
+    def fold(self, combine: Callable[["Node", list[_Result]], _Result]) -> _Result:
         """``combine(node, results of its inputs)`` for every node below, once each, and for this one last."""
-        results: dict[Node, Any] = {}
+        results: dict[Node, _Result] = {}
         for node, spent in self._schedule:
             results[node] = combine(node, [results[below] for below in node.inputs])
             for below in spent:
@@ -86,7 +93,7 @@ class Node:
             (node, [below for below in dict.fromkeys(node.inputs) if last[below] is node]) for node in order
         ]
 
-    def _at(self, x: np.ndarray, values: list) -> Any:
+    def _at(self, x: Array, values: list["Value"]) -> "Value":
         if self.kind == "x":
             return x
         if self.kind == "number":
@@ -191,7 +198,8 @@ def he(degree: int, u: Node) -> Node:
     return number(1.0) if degree == 0 else u if degree == 1 else Node("he", (u,), float(degree))
 
 
-def _hermite(degree: int, u):
+def _hermite(degree: int, u: Value) -> Value:
+    below: Value | float
     below, value = 1.0, u
     for order in range(1, degree):
         below, value = value, u * value - order * below
@@ -239,21 +247,26 @@ def _normal_cdf(u: Node) -> Node:
     return times(number(0.5), plus(number(1.0), erf))
 
 
-def _erf_value(u):
+def _erf_value(u: Value) -> Value:
     from scipy.special import erf  # imported here: SciPy would double the time of `import widthwise`
 
-    return erf(u)
+    value: Value = erf(u)
+    return value
 
 
-def _sigmoid_value(u):
+def _elu_value(u: Value) -> Value:
+    return np.where(u > 0, u, np.expm1(np.minimum(u, 0.0)))
+
+
+def _sigmoid_value(u: Value) -> Value:
     return 0.5 * (1.0 + np.tanh(0.5 * u))
 
 
-def _softplus_value(u):
+def _softplus_value(u: Value) -> Value:
     return np.maximum(u, 0.0) + np.log1p(np.exp(-np.abs(u)))
 
 
-def _power_value(u, exponent):
+def _power_value(u: Value, exponent: Value) -> Value:
     # Integer powers by multiplication where they are small: x**3 through pow is ten times slower.
     if np.ndim(exponent) == 0 and exponent in (2.0, 3.0, 4.0):
         square = u * u
@@ -261,7 +274,7 @@ def _power_value(u, exponent):
     return np.power(u, exponent)
 
 
-_VALUE: dict[str, Callable] = {
+_VALUE: dict[str, Callable[..., Value]] = {
     "+": np.add,
     "-": np.subtract,
     "*": np.multiply,
@@ -276,7 +289,7 @@ _VALUE: dict[str, Callable] = {
     "max": np.maximum,
     "min": np.minimum,
     "relu": lambda u: np.maximum(u, 0.0),
-    "elu": lambda u: np.where(u > 0, u, np.expm1(np.minimum(u, 0.0))),
+    "elu": _elu_value,
     "softplus": _softplus_value,
     "sigmoid": _sigmoid_value,
     "tanh": np.tanh,

@@ -5,6 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from .._arrays import Complex
+
 __all__ = ["gaussian_log_mean"]
 
 
@@ -39,7 +41,7 @@ def _faddeeva_integral() -> tuple[float, np.ndarray, complex]:
     return length, coefficients, constant
 
 
-def _log_mean_up_to_constant(z: np.ndarray, length: float, coefficients: np.ndarray) -> np.ndarray:
+def _log_mean_up_to_constant(z: Complex, length: float, coefficients: Complex) -> Complex:
     u = z / math.sqrt(2)
     below = length - 1j * u
     integral = np.polyval(coefficients, (length + 1j * u) / below) + 1j / math.sqrt(math.pi) * np.log(below)

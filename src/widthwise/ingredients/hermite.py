@@ -13,6 +13,8 @@ from functools import cache
 
 import numpy as np
 
+from .._arrays import Array
+
 __all__ = ["Panels", "gauss_legendre", "hermite_series", "resolve"]
 
 N_NODES = 16
@@ -25,26 +27,26 @@ _MOST_PANELS = 4000
 class Panels:
     """Gauss–Legendre nodes on consecutive intervals, with the weights of dx."""
 
-    def __init__(self, edges: np.ndarray) -> None:
+    def __init__(self, edges: Array) -> None:
         node, weight = gauss_legendre(N_NODES)
         half = 0.5 * np.diff(edges)[:, None]
         self.edges = edges
         self.nodes = (edges[:-1, None] + half * (1 + node)).ravel()
         self.weights = (half * weight).ravel()
 
-    def mean(self, values: np.ndarray) -> float:
+    def mean(self, values: Array) -> float:
         """Standard Gaussian average of a function known on the nodes."""
         return float(np.sum(values * self.weights * np.exp(-0.5 * self.nodes**2)) / np.sqrt(2 * np.pi))
 
 
 @cache
-def gauss_legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
+def gauss_legendre(n: int) -> tuple[Array, Array]:
     """Nodes on (-1, 1) and weights, exact up to degree 2n - 1."""
     return np.polynomial.legendre.leggauss(n)
 
 
 @cache
-def _to_legendre() -> np.ndarray:
+def _to_legendre() -> Array:
     """Matrix from values on the nodes to the Legendre coefficients of the interpolant."""
     node, weight = gauss_legendre(N_NODES)
     table = np.polynomial.legendre.legvander(node, N_NODES - 1)
@@ -52,11 +54,11 @@ def _to_legendre() -> np.ndarray:
 
 
 def resolve(
-    function: Callable[[np.ndarray], np.ndarray],
-    edges: Sequence[float] | np.ndarray,
+    function: Callable[[Array], Array],
+    edges: Sequence[float] | Array,
     floor: float = 0.0,
     check_ends: bool = False,
-) -> np.ndarray:
+) -> Array:
     r"""Finer ``edges`` such that ``function`` is a polynomial of degree 15 on each panel, to rounding.
 
     Rounding is meant against the largest value of \|function\| exp(-x^2/4): panels out in the tail of the
@@ -93,7 +95,7 @@ def resolve(
     return np.append(np.sort(np.concatenate(done)), pending[-1])
 
 
-def hermite_series(panels: Panels, values: np.ndarray, length: int) -> np.ndarray:
+def hermite_series(panels: Panels, values: Array, length: int) -> Array:
     r"""Normalised coefficients c_0 ... c_{length-1} of a function known on the nodes.
 
     Uses the Hermite functions He_l exp(-x^2/4) / sqrt(l!), which stay bounded: their three-term recurrence

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._arrays import Array
 from .._bad_value import BadValue
 from .._extras import MissingExtra, sentence
 from .input_spectra import Gaussian, InputLaw
@@ -28,8 +29,6 @@ __all__ = [
     "centred",
     "from_data",
 ]
-
-Array = NDArray[np.float64]
 
 
 class FewRowsWarning(UserWarning):

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
 from .._bad_value import BadValue, Remedy
 from .finite_laws import ROUNDING
 from .scalar_channel import ChannelValues, gaussian_channel
@@ -37,8 +38,6 @@ __all__ = [
     "Spiked",
     "require_isotropic",
 ]
-
-Array = NDArray[np.float64]
 
 MOST_EIGENVALUES = 4096
 """Of a law: each is a term of every average."""

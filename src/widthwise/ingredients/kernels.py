@@ -13,7 +13,11 @@ import numpy as np
 
 from widthwise.ingredients.hermite import gauss_legendre
 
+from .._arrays import Array
+
 __all__ = ["SeriesKernel", "SeriesSlope", "TabulatedKernel"]
+
+_Function = Callable[[Array], Array]
 
 N_SERIES = 57  # terms needed for |x| <= 1/2, since 2^-57 = 7e-18
 SWITCH = 0.5  # |x| beyond which the table is used
@@ -31,7 +35,7 @@ _TO_CHEBYSHEV = (
 class SeriesKernel:
     """g from its squared normalised coefficients, c_l^2 at index l (the first three are ignored)."""
 
-    def __init__(self, squares: np.ndarray) -> None:
+    def __init__(self, squares: Array) -> None:
         terms = np.array(squares, dtype=float)
         terms[:3] = 0.0
         terms = np.trim_zeros(terms, "b")
@@ -42,31 +46,31 @@ class SeriesKernel:
         # (1 - x^l) / (1 - x) = 1 + x + ... + x^(l-1): the gap is again a series with positive terms.
         self._drop = np.cumsum(terms[:0:-1])[::-1]
 
-    def value(self, x: np.ndarray) -> np.ndarray:
+    def value(self, x: Array) -> Array:
         """g(x), for x in [-1, 1]."""
         return _horner(self._value, x)
 
-    def slope(self, x: np.ndarray) -> np.ndarray:
+    def slope(self, x: Array) -> Array:
         """g'(x)."""
         return _horner(self._slope, x)
 
-    def curvature(self, x: np.ndarray) -> np.ndarray:
+    def curvature(self, x: Array) -> Array:
         """g''(x)."""
         return _horner(self._curvature, x)
 
-    def drop(self, gap: np.ndarray) -> np.ndarray:
+    def drop(self, gap: Array) -> Array:
         """g(1) - g(1 - gap), for gap in [0, 1]."""
         return gap * _horner(self._drop, 1.0 - gap)
 
-    def slope_below_one(self, gap: np.ndarray) -> np.ndarray:
+    def slope_below_one(self, gap: Array) -> Array:
         """g'(1 - gap)."""
         return self.slope(1.0 - gap)
 
-    def curvature_below_one(self, gap: np.ndarray) -> np.ndarray:
+    def curvature_below_one(self, gap: Array) -> Array:
         """g''(1 - gap)."""
         return self.curvature(1.0 - gap)
 
-    def bend(self, gap: np.ndarray) -> np.ndarray:
+    def bend(self, gap: Array) -> Array:
         """gap g''(1 - gap)."""
         return gap * self.curvature(1.0 - gap)
 
@@ -78,10 +82,10 @@ class SeriesSlope:
         self._series = series
         self._sign = -1.0 if mirrored else 1.0
 
-    def __call__(self, theta: np.ndarray) -> np.ndarray:
+    def __call__(self, theta: Array) -> Array:
         return self._series.slope(self._sign * np.cos(theta))
 
-    def curvature(self, theta: np.ndarray) -> np.ndarray:
+    def curvature(self, theta: Array) -> Array:
         """g''(± cos theta)."""
         return self._series.curvature(self._sign * np.cos(theta))
 
@@ -99,24 +103,24 @@ class TabulatedKernel:
         ``curvature`` is used if it has one, else g'' comes from differentiating the table.
     """
 
-    def __init__(self, squares: np.ndarray, make_slope: Callable) -> None:
+    def __init__(self, squares: Array, make_slope: Callable[[bool], _Function]) -> None:
         self._series = SeriesKernel(squares[:N_SERIES])
         self._make_slope = make_slope
         self._sides: dict[bool, _Side] = {}
 
-    def value(self, x: np.ndarray) -> np.ndarray:
+    def value(self, x: Array) -> Array:
         """g(x), for x in [-1, 1]."""
         return self._piecewise(x, self._series.value, _Side.value)
 
-    def slope(self, x: np.ndarray) -> np.ndarray:
+    def slope(self, x: Array) -> Array:
         """g'(x)."""
         return self._piecewise(x, self._series.slope, _Side.slope)
 
-    def curvature(self, x: np.ndarray) -> np.ndarray:
+    def curvature(self, x: Array) -> Array:
         """g''(x); +inf at x = 1 if the activation has kinks."""
         return self._piecewise(x, self._series.curvature, _Side.curvature)
 
-    def drop(self, gap: np.ndarray) -> np.ndarray:
+    def drop(self, gap: Array) -> Array:
         """g(1) - g(1 - gap), for gap in [0, 1]."""
         side = self._side(False)
         near = gap <= 1 - SWITCH
@@ -125,23 +129,24 @@ class TabulatedKernel:
         far_value = side.end - self._series.value(1.0 - np.maximum(gap, 1 - SWITCH))
         return np.where(near, side.drop(np.minimum(gap, 1 - SWITCH)), far_value)
 
-    def slope_below_one(self, gap: np.ndarray) -> np.ndarray:
+    def slope_below_one(self, gap: Array) -> Array:
         """g'(1 - gap), which for kinked activations still varies when 1 - gap rounds to 1."""
         return self._below_one(gap, self._series.slope_below_one, _Side.slope)
 
-    def curvature_below_one(self, gap: np.ndarray) -> np.ndarray:
+    def curvature_below_one(self, gap: Array) -> Array:
         """g''(1 - gap)."""
         return self._below_one(gap, self._series.curvature_below_one, _Side.curvature)
 
-    def bend(self, gap: np.ndarray) -> np.ndarray:
+    def bend(self, gap: Array) -> Array:
         """gap g''(1 - gap)."""
         return self._below_one(gap, self._series.bend, _Side.bend)
 
-    def _below_one(self, gap: np.ndarray, far: Callable, near: Callable) -> np.ndarray:
+    def _below_one(self, gap: Array, far: _Function, near: Callable[["_Side", Array], Array]) -> Array:
         edge = 1 - SWITCH
-        return np.where(
+        value: Array = np.where(
             gap <= edge, near(self._side(False), np.minimum(gap, edge)), far(np.maximum(gap, edge))
         )
+        return value
 
     def _side(self, mirrored: bool) -> "_Side":
         if mirrored not in self._sides:
@@ -149,7 +154,7 @@ class TabulatedKernel:
             self._sides[mirrored] = _Side(self._make_slope(mirrored), mirrored, start)
         return self._sides[mirrored]
 
-    def _piecewise(self, x: np.ndarray, inner: Callable, outer: Callable) -> np.ndarray:
+    def _piecewise(self, x: Array, inner: _Function, outer: Callable[["_Side", Array], Array]) -> Array:
         flat = x.ravel()
         result = np.empty_like(flat)
         middle = np.abs(flat) <= SWITCH
@@ -164,7 +169,7 @@ class TabulatedKernel:
 class _Side:
     """g near one end x = e = ±1, as Chebyshev panels in theta, x = e cos(theta) with 0 <= theta <= pi/3."""
 
-    def __init__(self, slope: Callable, mirrored: bool, start: float) -> None:
+    def __init__(self, slope: _Function, mirrored: bool, start: float) -> None:
         self._sign = -1.0 if mirrored else 1.0
         self._is_singular = bool(getattr(slope, "is_singular", False))
         self._edges, self._slope = _chebyshev_panels(slope, np.pi / 3)
@@ -180,7 +185,7 @@ class _Side:
         whole = self._sign * float(self.drop(np.array([1 - SWITCH]))[0])
         self.end = start + whole  # g(±1)
 
-    def drop(self, gap: np.ndarray) -> np.ndarray:
+    def drop(self, gap: Array) -> Array:
         """(g(e) - g(e (1 - gap))) e, the integral of g' over the gap."""
         theta = _angle(gap)
         mean = self._look_up(self._mean, theta)
@@ -188,10 +193,10 @@ class _Side:
             return self._measure(gap) * mean
         return np.where(theta < self._edges[1], self._measure(gap), 1.0) * mean
 
-    def value(self, gap: np.ndarray) -> np.ndarray:
+    def value(self, gap: Array) -> Array:
         return self.end - self._sign * self.drop(gap)
 
-    def slope(self, gap: np.ndarray) -> np.ndarray:
+    def slope(self, gap: Array) -> Array:
         theta = _angle(gap)
         slope = self._look_up(self._slope, theta)
         if self._is_singular:
@@ -199,7 +204,7 @@ class _Side:
                 return slope / np.sin(theta)
         return slope
 
-    def bend(self, gap: np.ndarray) -> np.ndarray:
+    def bend(self, gap: Array) -> Array:
         """gap g'' e, of the size of g' or less however small the gap."""
         if self._finite_curvature is not None:
             return gap * self._look_up(self._finite_curvature, _angle(gap))
@@ -210,9 +215,10 @@ class _Side:
         if self._is_singular:
             with np.errstate(divide="ignore"):
                 moved = (moved + self._sign * self._look_up(self._slope, theta) * cosine) / sine
-        return moved / (1 + cosine)
+        bend: Array = moved / (1 + cosine)
+        return bend
 
-    def curvature(self, gap: np.ndarray) -> np.ndarray:
+    def curvature(self, gap: Array) -> Array:
         if self._finite_curvature is not None:
             return self._look_up(self._finite_curvature, _angle(gap))
         if self._is_singular:
@@ -222,11 +228,11 @@ class _Side:
             theta = _angle(gap)
             return -self._sign * self._look_up(self._derivative, theta) / np.sin(theta)
 
-    def _measure(self, gap: np.ndarray) -> np.ndarray:
+    def _measure(self, gap: Array) -> Array:
         # Jumps make the drop of order sqrt(gap) instead of gap.
         return np.sqrt(2 * gap) if self._is_singular else gap
 
-    def _look_up(self, coefficients: np.ndarray, theta: np.ndarray) -> np.ndarray:
+    def _look_up(self, coefficients: Array, theta: Array) -> Array:
         """Value of the panel polynomials at theta (Clenshaw's recurrence)."""
         left = self._edges[:-1]
         if left.size == 1:
@@ -240,18 +246,20 @@ class _Side:
         last, current = np.zeros_like(local), np.zeros_like(local)
         for row in rows[:0:-1]:
             last, current = current, row + twice * current - last
-        return rows[0] + local * current - last
+        value: Array = rows[0] + local * current - last
+        return value
 
-    def _points(self) -> np.ndarray:
+    def _points(self) -> Array:
         left, width = self._edges[:-1], np.diff(self._edges)
-        return left + 0.5 * width * (1 + _POINTS[:, None])  # (degree, panel)
+        points: Array = left + 0.5 * width * (1 + _POINTS[:, None])  # (degree, panel)
+        return points
 
-    def _tabulate_mean(self) -> np.ndarray:
+    def _tabulate_mean(self) -> Array:
         """Chebyshev coefficients of the drop; in the first panel of drop / measure, a mean of g'."""
         node, weight = gauss_legendre(_DEGREE)
         left, right = self._edges[:-1], self._edges[1:]
 
-        def integral(stop: np.ndarray) -> np.ndarray:
+        def integral(stop: Array) -> Array:
             half = 0.5 * (stop - left)[..., None]
             theta = left[:, None] + half * (1 + node)
             values = self._look_up(self._slope, theta.ravel()).reshape(theta.shape)
@@ -263,9 +271,10 @@ class _Side:
         theta = self._points()
         measure = self._measure(2 * np.sin(theta / 2) ** 2)
         measure[:, 1:] = 1.0
-        return _TO_CHEBYSHEV @ ((before + integral(theta)) / measure)
+        coefficients: Array = _TO_CHEBYSHEV @ ((before + integral(theta)) / measure)
+        return coefficients
 
-    def _tabulate_curvature(self) -> np.ndarray | None:
+    def _tabulate_curvature(self) -> Array | None:
         """Coefficients of g'' if it is finite at the end, which asks that dg'/dtheta vanish there."""
         at_end = float(self._look_up(self._derivative, np.zeros(1))[0])
         size = float(np.max(np.abs(self._slope[0]))) or 1.0
@@ -275,15 +284,16 @@ class _Side:
         theta = self._points()
         derivative = self._look_up(self._derivative, theta.ravel()).reshape(theta.shape)
         derivative[:, 0] -= at_end
-        return _TO_CHEBYSHEV @ (-self._sign * derivative / np.sin(theta))
+        coefficients: Array = _TO_CHEBYSHEV @ (-self._sign * derivative / np.sin(theta))
+        return coefficients
 
 
-def _angle(gap: np.ndarray) -> np.ndarray:
+def _angle(gap: Array) -> Array:
     """arccos(1 - gap), to full relative accuracy."""
     return 2 * np.arcsin(np.sqrt(0.5 * gap))
 
 
-def _horner(coefficients: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _horner(coefficients: Array, x: Array) -> Array:
     """Σ c_l x^l; in x² where only even or only odd powers are there."""
     if coefficients.size > 4 and not coefficients[1::2].any():
         return _horner(coefficients[::2], x * x)
@@ -296,11 +306,11 @@ def _horner(coefficients: np.ndarray, x: np.ndarray) -> np.ndarray:
     return result
 
 
-def _chebyshev_panels(function: Callable, stop: float) -> tuple[np.ndarray, np.ndarray]:
+def _chebyshev_panels(function: _Function, stop: float) -> tuple[Array, Array]:
     """Edges from 0 to ``stop`` and coefficients (degree, panel) that represent ``function`` to rounding."""
     left, right = np.array([0.0]), np.array([stop])
-    lefts: list[np.ndarray] = []
-    tables: list[np.ndarray] = []
+    lefts: list[Array] = []
+    tables: list[Array] = []
     scale = 0.0
     while left.size:
         theta = left + 0.5 * (right - left) * (1 + _POINTS[:, None])

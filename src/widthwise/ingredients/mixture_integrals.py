@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .._arrays import Array
 from .mixture_panels import NODE, NODE_WEIGHT, MixturePanels, Panels
 
 __all__ = ["MixtureIntegrals"]
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 _BATCH = 60_000  # doubles in one array
@@ -173,7 +173,8 @@ class MixtureIntegrals:
         if v.any():
             spread = self._spread_of_wide(post, v, likeliest[None], spread)
         shift = (post.probability * spread).sum(axis=0)
-        return (post.probability * (v / post.s**2 + spread**2)).sum(axis=0) - shift**2
+        variance: Array = (post.probability * (v / post.s**2 + spread**2)).sum(axis=0) - shift**2
+        return variance
 
     def _spread_of_wide(self, post: _Posterior, v: Array, likeliest: Index, apart: Array) -> Array:
         """Distances between posterior means, given those between the means of the components."""
@@ -187,7 +188,8 @@ class MixtureIntegrals:
         between = np.where(
             is_wide, np.where(wide_best, 0.0, from_best), np.where(wide_best, -from_mean, apart)
         )
-        return between + (shift - shift_best)
+        distance: Array = between + (shift - shift_best)
+        return distance
 
     def _evidence(self, post: _Posterior, cell: Index) -> tuple[Array, Array]:
         """ln of L = sum_i p_i L_i, the likelihoods against pure noise, and the posterior mean of w."""
@@ -216,7 +218,8 @@ class MixtureIntegrals:
 def _log_sum(logs: Array) -> Array:
     peak = np.maximum(logs.max(axis=1, keepdims=True), -1e300)
     with np.errstate(divide="ignore"):
-        return peak[:, 0] + np.log(np.exp(logs - peak).sum(axis=1))
+        log_sum: Array = peak[:, 0] + np.log(np.exp(logs - peak).sum(axis=1))
+        return log_sum
 
 
 def _exponential_tail(u: Array) -> Array:

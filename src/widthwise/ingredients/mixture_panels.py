@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .._arrays import Array
+
 __all__ = ["NODE", "NODE_WEIGHT", "MixturePanels", "Panels"]
 
-Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 # Gauss–Legendre panels: 16 nodes on 1.5 standard deviations, and on 3 logistic widths next to a crossing of
@@ -118,7 +119,8 @@ class MixturePanels:
 
     def _atom_crossings(self, root: float) -> _Edges:
         """The same for atoms: but for a common parabola ln p_i(y) are lines, whose upper envelope this is."""
-        apart, log_p = self._apart.tolist(), self._log_p.tolist()
+        apart: list[list[float]] = self._apart.tolist()
+        log_p: list[float] = self._log_p.tolist()
 
         def crossing(i: int, j: int) -> float:
             gap = root * apart[j][i]

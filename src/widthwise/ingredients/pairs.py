@@ -19,6 +19,8 @@ import numpy as np
 
 from widthwise.ingredients.hermite import N_NODES, gauss_legendre, resolve
 
+from .._arrays import Array
+
 __all__ = ["PairAverage"]
 
 _WIDE = 2.4  # sixteen nodes integrate the Gaussian on such a panel to 1e-16
@@ -51,7 +53,7 @@ class PairAverage:
 
     def __init__(
         self,
-        function: Callable[[np.ndarray], np.ndarray],
+        function: Callable[[Array], Array],
         kinks: tuple[float, ...],
         radius: float,
         jumps: tuple[tuple[float, float], ...] = (),
@@ -78,7 +80,7 @@ class PairAverage:
         self._edges = self._outer_edges(inside, floor * size)
         self._table = self._tabulate()
 
-    def __call__(self, theta: np.ndarray) -> np.ndarray:
+    def __call__(self, theta: Array) -> Array:
         """The average at each angle."""
         angles = np.ravel(theta)
         values = np.array([self._smooth(angle) for angle in angles])
@@ -88,7 +90,7 @@ class PairAverage:
             values = values * sine + masses if self.is_singular else values + masses / sine
         return values.reshape(np.shape(theta))
 
-    def _outer_edges(self, kinks: np.ndarray, floor: float) -> np.ndarray:
+    def _outer_edges(self, kinks: Array, floor: float) -> Array:
         """Places of h between which the inner average is a polynomial to rounding."""
         reach = 0.5 * self.radius  # h has deviation sin(theta/2) <= 1/2
         low = 0.0 if self.sign > 0 else -reach
@@ -101,14 +103,14 @@ class PairAverage:
             lambda d: self._inner(0.5 * d.ravel(), 1)[:, 0].reshape(d.shape), 2 * edges, floor
         )
 
-    def _inner(self, h: np.ndarray, n_taylor: int) -> np.ndarray:
+    def _inner(self, h: Array, n_taylor: int) -> Array:
         """Taylor coefficients of A(h; s) / sqrt(s) in 7/6 - s, for each h: shape (h, n_taylor)."""
         n_cells = self._base.size + 2 * self._cuts.size
         rows = max(1, _CHUNK // (n_cells * N_NODES))
         parts = [self._inner_chunk(h[i : i + rows], n_taylor) for i in range(0, h.size, rows)]
         return np.concatenate(parts)
 
-    def _inner_chunk(self, h: np.ndarray, n_taylor: int) -> np.ndarray:
+    def _inner_chunk(self, h: Array, n_taylor: int) -> Array:
         node, weight = gauss_legendre(N_NODES)
         column = h[:, None]
         base = np.broadcast_to(self._base, (h.size, self._base.size))
@@ -130,7 +132,7 @@ class PairAverage:
                 term *= energy / (k + 1)
         return result
 
-    def _tabulate(self) -> np.ndarray:
+    def _tabulate(self) -> Array:
         """Legendre coefficients in h of each Taylor coefficient: shape (N_NODES, panel, n_taylor)."""
         node, weight = gauss_legendre(N_NODES)
         width = np.diff(self._edges)
@@ -157,7 +159,8 @@ class PairAverage:
         values = np.polynomial.legendre.legval(local, table[:, panel, None], tensor=False)
         values = values * np.exp(-0.5 * (h / deviation) ** 2) * (half / deviation)
         fold = 2.0 if self.sign > 0 else 1.0  # y and z may be exchanged: h and -h count alike
-        return fold * float(np.sum(values @ weight)) / np.sqrt(2 * np.pi)
+        mean: float = fold * float(np.sum(values @ weight)) / np.sqrt(2 * np.pi)
+        return mean
 
     def _singular(self, theta: float) -> float:
         """sin(theta) times what the Dirac masses add: with each other, and with f."""
@@ -184,5 +187,5 @@ class PairAverage:
         return float(np.sum(values * half * weight) / np.sqrt(2 * np.pi))
 
 
-def _spread(low: float, high: float, width: float = _WIDE) -> np.ndarray:
+def _spread(low: float, high: float, width: float = _WIDE) -> Array:
     return np.linspace(low, high, int(np.ceil((high - low) / width)) + 1)

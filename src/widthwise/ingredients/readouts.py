@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import Array, Complex
 from .descriptions import Entry, Table
 from .discrete_readouts import NAMED_DISCRETE, TOLERANCE, Discrete, Readouts, bad
 from .features import FEATURE_LAWS, Exponential, Features, Linear, PowerLaw, PowerLawLimit
@@ -137,23 +138,25 @@ class Gaussian(_Continuous):
     cutoff = 9.0
     _n_series = 30  # smallest term of the asymptotic series at |z| = 9: 4e-17
 
-    def density(self, v: np.ndarray) -> np.ndarray:
+    def density(self, v: Array) -> Array:
         return np.exp(-0.5 * np.square(v)) / math.sqrt(2 * math.pi)
 
-    def power_below(self, v: np.ndarray) -> np.ndarray:
+    def power_below(self, v: Array) -> Array:
         from scipy.special import gammainc
 
-        return gammainc(1.5, 0.5 * np.square(v))
+        share: Array = gammainc(1.5, 0.5 * np.square(v))
+        return share
 
     def even_moment(self, order: int) -> float:
         return float(math.prod(range(1, 2 * order, 2)))
 
-    def resolvent(self, z: np.ndarray) -> np.ndarray:
+    def resolvent(self, z: Complex) -> Complex:
         from scipy.special import wofz
 
-        return -1j * math.sqrt(math.pi / 2) * wofz(z / math.sqrt(2))
+        value: Complex = -1j * math.sqrt(math.pi / 2) * wofz(z / math.sqrt(2))
+        return value
 
-    def resolvent_slope(self, z: np.ndarray, m: np.ndarray) -> np.ndarray:
+    def resolvent_slope(self, z: Complex, m: Complex) -> Complex:
         return 1 - z * m  # Stein's identity
 
     def outer_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -196,7 +199,7 @@ class Uniform(_Continuous):
     def density(self, v: np.ndarray) -> np.ndarray:
         return np.where(np.abs(v) <= self.largest, 1 / (2 * self.largest), 0.0)
 
-    def power_below(self, v: np.ndarray) -> np.ndarray:
+    def power_below(self, v: Array) -> Array:
         return (np.minimum(v, self.largest) / self.largest) ** 3
 
     def even_moment(self, order: int) -> float:
@@ -207,7 +210,7 @@ class Uniform(_Continuous):
         # Two logarithms, not the one of a quotient: their branch cut is the support itself.
         return (np.log(z + edge) - np.log(z - edge)) / (2 * edge)
 
-    def resolvent_slope(self, z: np.ndarray, m: np.ndarray) -> np.ndarray:
+    def resolvent_slope(self, z: Complex, m: Complex) -> Complex:
         return -1 / (z * z - 3.0)
 
     def outer_slopes(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

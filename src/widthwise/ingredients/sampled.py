@@ -5,10 +5,13 @@ represent it to rounding. Where they would halve for ever there is a kink, and n
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from widthwise.ingredients.hermite import N_NODES, RADII, gauss_legendre, resolve
+
+from .._arrays import Array
 
 __all__ = ["SampledFunction"]
 
@@ -20,7 +23,7 @@ class SampledFunction:
 
     rounding = 50.0  # of the derivative, in units of what a formula would give
 
-    def __init__(self, function: Callable) -> None:
+    def __init__(self, function: Callable[[Any], Any]) -> None:
         self._function = function
         radius = RADII[0]
         # The first edges are crooked on purpose: a kink at 0 or 1/2 that fell on an edge would go unseen.
@@ -37,7 +40,7 @@ class SampledFunction:
             self._edges = edges
         self._table = self._differentiate()
 
-    def __call__(self, x: np.ndarray) -> np.ndarray:
+    def __call__(self, x: Array) -> Array:
         """The function, elementwise."""
         x = np.asarray(x, dtype=float)
         try:
@@ -51,7 +54,7 @@ class SampledFunction:
         value = np.array([float(self._function(float(point))) for point in x.ravel()])
         return value.reshape(x.shape)
 
-    def derivative(self, x: np.ndarray) -> np.ndarray:
+    def derivative(self, x: Array) -> Array:
         """Derivative, elementwise, from the polynomial of the panel (beyond them: central differences)."""
         x = np.asarray(x, dtype=float)
         flat = x.ravel()
@@ -60,7 +63,7 @@ class SampledFunction:
         width = np.diff(edges)[panel]
         local = 2 * (flat - edges[panel]) / width - 1
         inside = np.abs(local) <= 1
-        result = np.polynomial.legendre.legval(
+        result: np.ndarray = np.polynomial.legendre.legval(
             np.where(inside, local, 0.0), self._table[:, panel], tensor=False
         )
         if not inside.all():
@@ -92,7 +95,7 @@ class SampledFunction:
         rounded = round(place, 6) + 0.0  # no negative zero
         return rounded if abs(rounded - place) <= doubt + 1e-11 else place
 
-    def _differentiate(self) -> np.ndarray:
+    def _differentiate(self) -> Array:
         """Legendre coefficients of the derivative, one column for each panel."""
         node, weight = gauss_legendre(N_NODES)
         width = np.diff(self._edges)
@@ -107,7 +110,7 @@ class SampledFunction:
         return np.polynomial.legendre.legder(coefficients, axis=0) * (2 / width)
 
 
-def _cores(edges: np.ndarray) -> list[tuple[float, float]]:
+def _cores(edges: Array) -> list[tuple[float, float]]:
     """Narrowest panel, with its neighbours, of each run of suspiciously narrow ones."""
     width = np.diff(edges)
     narrow = width < _SUSPICIOUS

@@ -18,8 +18,9 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._arrays import Array
 from .mixture_integrals import MixtureIntegrals
 
 __all__ = [
@@ -31,8 +32,6 @@ __all__ = [
     "mixture_channel",
     "uniform_channel",
 ]
-
-Array = NDArray[np.float64]
 
 # Far above any use; below it no square of sqrt(snr) * mean / width overflows.
 SNR_MAX = 1e60
@@ -276,7 +275,8 @@ def _clenshaw(coefficients: Array, t: Array) -> Array:
     b1 = b2 = np.zeros(np.broadcast_shapes(coefficients.shape[1:], t.shape))
     for c in coefficients[:0:-1]:
         b1, b2 = c + 2 * t * b1 - b2, b1
-    return coefficients[0] + t * b1 - b2
+    total: Array = coefficients[0] + t * b1 - b2
+    return total
 
 
 @functools.lru_cache(maxsize=1)

@@ -15,6 +15,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
+from .._arrays import Array
 from .activations import Activation
 from .hermite import Panels, hermite_series, resolve
 
@@ -38,22 +39,23 @@ class ScaledKernel:
     def __init__(self, activation: Activation) -> None:
         self.activation = activation
         self.fold = activation._fold_at_zero()
-        self._cells: dict[int, np.ndarray] = {}
+        self._cells: dict[int, Array] = {}
 
-    def __call__(self, s: np.ndarray, t: np.ndarray, correlation: np.ndarray) -> np.ndarray:
+    def __call__(self, s: Array, t: Array, correlation: Array) -> Array:
         """Matrix of E[σ(s_i y) σ(t_j z)]; correlations beyond ±1 by rounding are taken as ±1."""
         s, t = np.asarray(s, dtype=float), np.asarray(t, dtype=float)
         rho = np.clip(correlation, -1.0, 1.0)
         return self._folded(s, t, rho) if self.fold is not None else self._series(s, t, rho)
 
-    def _folded(self, s: np.ndarray, t: np.ndarray, rho: np.ndarray) -> np.ndarray:
+    def _folded(self, s: Array, t: Array, rho: Array) -> Array:
         left, a, right = self.activation(np.array([-1.0, 0.0, 1.0]))
         p, q = 0.5 * (right - left), self.fold or 0.0
         arc = np.sqrt(1 - rho**2) + rho * np.arcsin(rho)
         means = a * q * math.sqrt(2 / math.pi) * (s[:, None] + t)
-        return a**2 + means + np.outer(s, t) * (p**2 * rho + 2 / math.pi * q**2 * arc)
+        kernel: Array = a**2 + means + np.outer(s, t) * (p**2 * rho + 2 / math.pi * q**2 * arc)
+        return kernel
 
-    def _series(self, s: np.ndarray, t: np.ndarray, rho: np.ndarray) -> np.ndarray:
+    def _series(self, s: Array, t: Array, rho: Array) -> Array:
         a, b = self.coefficients(s), self.coefficients(t)
         # A term holds the product of two coefficients: 1e-9 each is 1e-18 together.
         used = np.flatnonzero(np.maximum(np.abs(a).max(axis=0), np.abs(b).max(axis=0)) > 1e-9)
@@ -61,7 +63,7 @@ class ScaledKernel:
         orders = np.flatnonzero(np.any(a[:, :length], axis=0) & np.any(b[:, :length], axis=0))
         if rho.size * length < _AT_ONCE:
             powers = rho[..., None] ** orders
-            total = np.einsum("il,jl,ijl->ij", a[:, orders], b[:, orders], powers)
+            total: Array = np.einsum("il,jl,ijl->ij", a[:, orders], b[:, orders], powers)
         else:
             total, power, last = np.zeros_like(rho), np.ones_like(rho), 0
             for order in orders.tolist():
@@ -73,7 +75,7 @@ class ScaledKernel:
             self._add_tail(total, s, t, rho, a, b)
         return total
 
-    def coefficients(self, s: np.ndarray) -> np.ndarray:
+    def coefficients(self, s: Array) -> Array:
         """c_0(s) ... c_{L-1}(s), one row for each deviation."""
         position = _CELLS_PER_OCTAVE * np.log2(np.maximum(s, 1e-9))
         cell = np.floor(position).astype(int)
@@ -83,13 +85,13 @@ class ScaledKernel:
             result[here] = _interpolation(position[here] - index) @ self._cell(int(index))
         return result
 
-    def _cell(self, index: int) -> np.ndarray:
+    def _cell(self, index: int) -> Array:
         if index not in self._cells:
             nodes = 2.0 ** ((index + _chebyshev()) / _CELLS_PER_OCTAVE)
             self._cells[index] = np.array([self._coefficients_at(s) for s in nodes])
         return self._cells[index]
 
-    def _coefficients_at(self, s: float) -> np.ndarray:
+    def _coefficients_at(self, s: float) -> Array:
         panels = self._panels(s)
         values = self.activation(s * panels.nodes)
         series = hermite_series(panels, values, _LENGTH)
@@ -105,10 +107,10 @@ class ScaledKernel:
             edges = resolve(partial(self._stretched, s), edges)
         return Panels(edges)
 
-    def _stretched(self, s: float, z: np.ndarray) -> np.ndarray:
+    def _stretched(self, s: float, z: Array) -> Array:
         return self.activation(s * z)
 
-    def _add_tail(self, total, s, t, rho, a, b) -> None:
+    def _add_tail(self, total: Array, s: Array, t: Array, rho: Array, a: Array, b: Array) -> None:
         """What the terms beyond the last add where |ρ| is so close to 1 that it is not negligible."""
         with np.errstate(divide="ignore"):
             reach = -(_LENGTH - 0.5) * np.log(np.abs(rho))
@@ -143,19 +145,19 @@ def _tail_shape(power: float, y: float) -> float:
     return (power - 1) * value
 
 
-def _chebyshev() -> np.ndarray:
+def _chebyshev() -> Array:
     """Nodes on (0, 1)."""
     angles = (np.arange(_N_CHEBYSHEV) + 0.5) * math.pi / _N_CHEBYSHEV
     return 0.5 * (1 - np.cos(angles))
 
 
-def _interpolation(x: np.ndarray) -> np.ndarray:
+def _interpolation(x: Array) -> Array:
     """Matrix from values on the nodes to values at x in [0, 1], through the Chebyshev coefficients."""
     return np.polynomial.chebyshev.chebvander(2 * x - 1, _N_CHEBYSHEV - 1) @ _to_chebyshev()
 
 
 @lru_cache(maxsize=1)
-def _to_chebyshev() -> np.ndarray:
+def _to_chebyshev() -> Array:
     """Matrix from values on the nodes to Chebyshev coefficients."""
     project = np.polynomial.chebyshev.chebvander(2 * _chebyshev() - 1, _N_CHEBYSHEV - 1).T * 2 / _N_CHEBYSHEV
     project[0] /= 2

@@ -18,8 +18,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .._arrays import Array
 from .._bad_value import BadValue
 from .descriptions import Entry, Table
 from .finite_laws import (
@@ -44,8 +45,6 @@ __all__ = [
     "WeightLaw",
     "resolve",
 ]
-
-Array = NDArray[np.float64]
 
 _SQRT3 = math.sqrt(3.0)
 
@@ -133,13 +132,13 @@ class _Named(WeightLaw):
 class Gaussian(_Named):
     """Standard normal weights: F = snr/(1 + snr)."""
 
-    def sample(self, rng, size):
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         return rng.standard_normal(size)
 
-    def log_density(self, w, xp=np):
+    def log_density(self, w: Any, xp: Any = np) -> Any:
         return -w * w / 2 - math.log(2 * math.pi) / 2
 
-    def _channel(self, x):
+    def _channel(self, x: Array) -> ChannelValues:
         return gaussian_channel(x)
 
 
@@ -150,13 +149,14 @@ class Rademacher(_Named):
     is_discrete = True
 
     @property
-    def entropy(self):
+    def entropy(self) -> float:
         return math.log(2)
 
-    def sample(self, rng, size):
-        return 2.0 * rng.integers(0, 2, size) - 1.0
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
+        signs: np.ndarray = 2.0 * rng.integers(0, 2, size) - 1.0
+        return signs
 
-    def _channel(self, x):
+    def _channel(self, x: Array) -> ChannelValues:
         return mixture_channel((-1.0, 1.0), (0.0, 0.0), (0.5, 0.5))(x)
 
 
@@ -164,13 +164,13 @@ class Rademacher(_Named):
 class Uniform(_Named):
     """Weights uniform on [-sqrt(3), sqrt(3)]."""
 
-    def sample(self, rng, size):
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         return rng.uniform(-_SQRT3, _SQRT3, size)
 
-    def log_density(self, w, xp=np):
+    def log_density(self, w: Any, xp: Any = np) -> Any:
         return xp.where(xp.abs(w) <= _SQRT3, -math.log(2 * _SQRT3), -math.inf)
 
-    def _channel(self, x):
+    def _channel(self, x: Array) -> ChannelValues:
         return uniform_channel(x)
 
 
@@ -190,7 +190,7 @@ class Discrete(WeightLaw):
 
     is_discrete = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         atoms, probabilities = checked_law("atoms", self.atoms, self.probabilities)
         check_moments(atoms, 0 * atoms, probabilities, "weights.Discrete.normalised")
         atoms, probabilities = atoms[probabilities > 0], probabilities[probabilities > 0]
@@ -207,29 +207,29 @@ class Discrete(WeightLaw):
         return f"weights.Discrete({self.atoms!r}, {self.probabilities!r})"
 
     @property
-    def spec(self):
+    def spec(self) -> dict[str, Any]:
         return {"kind": "discrete", "atoms": list(self.atoms), "probabilities": list(self.probabilities)}
 
     @property
-    def name(self):
+    def name(self) -> str:
         return f"discrete({', '.join(f'{atom:.3g}' for atom in self.atoms)})"
 
     @property
-    def entropy(self):
+    def entropy(self) -> float:
         p = np.array(self.probabilities)
         return float(-p @ np.log(p))
 
     @property
-    def is_symmetric(self):  # type: ignore[override]
+    def is_symmetric(self) -> bool:  # type: ignore[override]
         atoms, p = np.array(self.atoms), np.array(self.probabilities)
         return bool(
             np.allclose(atoms, -atoms[::-1], atol=ROUNDING) and np.allclose(p, p[::-1], atol=ROUNDING)
         )
 
-    def sample(self, rng, size):
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         return rng.choice(np.array(self.atoms), size=size, p=total_one(self.probabilities))
 
-    def _channel(self, x):
+    def _channel(self, x: Array) -> ChannelValues:
         return mixture_channel(self.atoms, (0.0,) * len(self.atoms), self.probabilities)(x)
 
 
@@ -239,7 +239,7 @@ class SparseGaussian(WeightLaw):
 
     density: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         object.__setattr__(self, "density", float(self.density))
         if not 0 < self.density <= 1:
             raise ValueError(
@@ -250,22 +250,22 @@ class SparseGaussian(WeightLaw):
         return f"weights.SparseGaussian({self.density!r})"
 
     @property
-    def spec(self):
+    def spec(self) -> str:
         return f"sparse-gaussian({self.density!r})"
 
     @property
-    def name(self):
+    def name(self) -> str:
         return f"sparse-gaussian({self.density:g})"
 
-    def sample(self, rng, size):
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         return np.where(
             rng.random(size) < self.density, rng.standard_normal(size) / np.sqrt(self.density), 0.0
         )
 
-    def log_density(self, w, xp=np):
+    def log_density(self, w: Any, xp: Any = np) -> Any:
         return Gaussian().log_density(w, xp) if self.density == 1 else super().log_density(w, xp)
 
-    def _channel(self, x):
+    def _channel(self, x: Array) -> ChannelValues:
         if self.density == 1:
             return gaussian_channel(x)
         return mixture_channel((0.0, 0.0), (0.0, 1 / self.density), (1 - self.density, self.density))(x)
@@ -279,7 +279,7 @@ class GaussianMixture(WeightLaw):
     variances: tuple[float, ...]
     probabilities: tuple[float, ...]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         means, probabilities = checked_law("means", self.means, self.probabilities)
         variances = positive_variances(self.variances, means.size)
         kept = probabilities > 0
@@ -298,26 +298,26 @@ class GaussianMixture(WeightLaw):
         return f"weights.GaussianMixture({self.means!r}, {self.variances!r}, {self.probabilities!r})"
 
     @property
-    def spec(self):
+    def spec(self) -> dict[str, Any]:
         fields = {"means": self.means, "variances": self.variances, "probabilities": self.probabilities}
         return {"kind": "gaussian-mixture"} | {key: list(value) for key, value in fields.items()}
 
     @property
-    def name(self):
+    def name(self) -> str:
         return f"gaussian-mixture({', '.join(f'{mean:.3g}' for mean in self.means)})"
 
     @property
-    def is_symmetric(self):  # type: ignore[override]
+    def is_symmetric(self) -> bool:  # type: ignore[override]
         components = np.array([self.means, self.variances, self.probabilities])
         mirror = components * np.array([[-1.0], [1.0], [1.0]])
         here, there = (c[:, np.lexsort(np.round(c, 9))] for c in (components, mirror))
         return bool(np.allclose(here, there, atol=ROUNDING))
 
-    def sample(self, rng, size):
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         label = rng.choice(len(self.means), size=size, p=total_one(self.probabilities))
         return np.array(self.means)[label] + np.sqrt(self.variances)[label] * rng.standard_normal(size)
 
-    def log_density(self, w, xp=np):
+    def log_density(self, w: Any, xp: Any = np) -> Any:
         components = zip(self.means, self.variances, self.probabilities, strict=True)
         terms = [
             math.log(p) - math.log(2 * math.pi * v) / 2 - (w - m) ** 2 / (2 * v) for m, v, p in components
@@ -325,7 +325,7 @@ class GaussianMixture(WeightLaw):
         top = functools.reduce(xp.maximum, terms)
         return top + xp.log(sum(xp.exp(term - top) for term in terms))
 
-    def _channel(self, x):
+    def _channel(self, x: Array) -> ChannelValues:
         return mixture_channel(self.means, self.variances, self.probabilities)(x)
 
 
@@ -374,17 +374,17 @@ def resolve(spec: Any, *, normalise: bool = False) -> WeightLaw:
 
 
 def _from_values(values: Any, probabilities: Any, normalise: bool) -> WeightLaw:
-    make: Any
     if probabilities is None:
         atoms, counts = np.unique(values, return_counts=True)
         if atoms.size > MOST_ATOMS:
             parts = np.array_split(np.sort(values), N_PARTS)
-            columns = [[part.mean() for part in parts], [max(part.var(), 1e-12) for part in parts]]
+            means = tuple(part.mean() for part in parts)
+            variances = tuple(max(part.var(), 1e-12) for part in parts)
+            shares = tuple(part.size / len(values) for part in parts)
             make = GaussianMixture.normalised if normalise else GaussianMixture
-            return make(*columns, [part.size / len(values) for part in parts])
+            return make(means, variances, shares)
         values, probabilities = atoms, counts / counts.sum()
-    make = Discrete.normalised if normalise else Discrete
-    return make(values, probabilities)
+    return (Discrete.normalised if normalise else Discrete)(values, probabilities)
 
 
 def _from_scipy(law: Any) -> WeightLaw:

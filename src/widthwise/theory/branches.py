@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import Bools
 from ..problem import Problem
 from .families.base import Family, Points
 from .families.classes import ClassFamily
@@ -182,7 +183,7 @@ def _at_knot(point: Solution, table: Mapping[float, list[Solution]]) -> Solution
     return replace(point, alpha=nearest) if abs(nearest / point.alpha - 1) < 1e-14 else point
 
 
-def _is_own(family: Family, part: Points) -> np.ndarray:
+def _is_own(family: Family, part: Points) -> Bools:
     """Where a family whose smaller classes wake up differs from the families of these."""
     if not isinstance(family, ClassFamily) or family.smaller is Root.ZERO:
         return np.ones(len(part), dtype=bool)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from .._arrays import Array
 from ..problem import Problem
 from .diagram_crossings import Crossing, find_crossings
 from .diagram_lines import BEYOND, halvings, lines_of
@@ -153,12 +154,14 @@ def phase_names(problem: Problem) -> list[str]:
     return ["universal", *(f"|v| ≥ {size:.3g} learnt" for size in sizes[:-1]), "all units learnt"]
 
 
-def _overlaps(solution: Solution, sizes: np.ndarray) -> np.ndarray:
+def _overlaps(solution: Solution, sizes: Array) -> Array:
     v = np.abs(solution.readout_values)
     if solution.problem.readouts.is_discrete:
-        return solution.weight_overlap[np.argmin(np.abs(v[:, None] - sizes), axis=0)]
-    order = np.argsort(v)
-    return np.interp(sizes, v[order], solution.weight_overlap[order])
+        overlaps: Array = solution.weight_overlap[np.argmin(np.abs(v[:, None] - sizes), axis=0)]
+    else:
+        order = np.argsort(v)
+        overlaps = np.interp(sizes, v[order], solution.weight_overlap[order])
+    return overlaps
 
 
 def _n_specialised(solution: Solution, sizes: np.ndarray) -> int:

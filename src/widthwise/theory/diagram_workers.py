@@ -34,7 +34,7 @@ def run(plan: Plan, n_workers: int) -> Generator[tuple[int, Row], None, None]:
         return
     pool = LocalProcesses(n_workers, initializer=_begin, initargs=(content,))
     try:
-        tasks: dict[Future, int] = {pool.submit(_task, i): i for i in _spread(len(plan.rows))}
+        tasks: dict[Future[Row], int] = {pool.submit(_task, i): i for i in _spread(len(plan.rows))}
         for done in as_completed(tasks):
             yield tasks[done], done.result()
     finally:

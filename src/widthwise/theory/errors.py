@@ -21,6 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import Array, Integers
 from .._bad_value import did_you_mean
 from ..ingredients.channels import Additive, Channel
 from ..ingredients.channels.integrated import Integrated
@@ -229,12 +230,17 @@ class _Field:
 
 
 def _decision_error(
-    channel: Channel, gap: float, power: float, kind: str, decide, is_zero_one: bool
+    channel: Channel,
+    gap: float,
+    power: float,
+    kind: str,
+    decide: Callable[[Array, Array], Integers],
+    is_zero_one: bool,
 ) -> float:
     """Error of a decision among single labels, which changes at some values of the field."""
     field = _Field.of(channel, gap, power, kind)
 
-    def decision(x: np.ndarray) -> np.ndarray:
+    def decision(x: Array) -> Integers:
         labels, p = field.law(x) if kind == "bayes" else channel.predictive(x, 0.0, power)
         return decide(labels, p)
 
@@ -271,14 +277,16 @@ def _turning_points(
     return list(0.5 * (low + high))
 
 
-def _likeliest(labels: np.ndarray, p: np.ndarray) -> np.ndarray:
-    return np.argmax(p, axis=1)
+def _likeliest(labels: Array, p: Array) -> Integers:
+    chosen: Integers = np.argmax(p, axis=1)
+    return chosen
 
 
-def _median(labels: np.ndarray, p: np.ndarray) -> np.ndarray:
+def _median(labels: Array, p: Array) -> Integers:
     order = np.argsort(labels)
     total = np.cumsum(p[:, order], axis=1)
-    return order[np.argmax(total >= 0.5 * total[:, -1:], axis=1)]
+    chosen: Integers = order[np.argmax(total >= 0.5 * total[:, -1:], axis=1)]
+    return chosen
 
 
 def _gibbs_cross_entropy(channel: Channel, gap: float, power: float) -> float:
@@ -327,7 +335,9 @@ def _cost_error(
     return float(w @ np.sum(p * values, axis=1))
 
 
-def _gaussian_mean(function, omega: np.ndarray, variance: float, kinks: Sequence[float]) -> np.ndarray:
+def _gaussian_mean(
+    function: Callable[[Array], Any], omega: Array, variance: float, kinks: Sequence[float]
+) -> Array:
     """E f(ω + u√V), the average split at the kinks of f."""
     root = math.sqrt(variance)
     ends = np.full((omega.size, 1), REACH)
@@ -337,7 +347,8 @@ def _gaussian_mean(function, omega: np.ndarray, variance: float, kinks: Sequence
     edges = (cuts[:, :-1, None] + share * np.diff(cuts, axis=1)[..., None]).reshape(omega.size, -1)
     u, w = panels(np.concatenate([edges, ends], axis=1))
     w = w * np.exp(-0.5 * u**2) / math.sqrt(2 * math.pi)
-    return np.sum(w * np.asarray(function(omega[:, None] + root * u), dtype=float), axis=1)
+    mean: Array = np.sum(w * np.asarray(function(omega[:, None] + root * u), dtype=float), axis=1)
+    return mean
 
 
 def _check(channel: Channel, measure: Any, kind: str, prediction: Any) -> None:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._arrays import Array
 from ..problem import Problem
 from .solver import as_alpha, learning_curve
 
@@ -39,13 +40,14 @@ def factorised_transition(problem: Problem, alpha_max: float = 100.0, *, rtol: f
     """
     top = float(as_alpha(alpha_max, scalar=True)[0])
 
-    def lead(alpha: np.ndarray) -> np.ndarray:
+    def lead(alpha: Array) -> Array:
         """f_sp - f_uni; NaN where nothing specialised exists."""
         special, universal = (
             learning_curve(problem, alpha, branch, theory="factorised").free_entropy
             for branch in ("specialised", "universal")
         )
-        return special - universal
+        difference: Array = special - universal
+        return difference
 
     grid = top * np.geomspace(1e-4, 1.0, _N_SCAN)
     is_ahead = lead(grid) > 0  # False where NaN

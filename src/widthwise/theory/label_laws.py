@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import legendre
 
+from .._arrays import Array, Integers
+
 __all__ = ["LabelLaws"]
 
 _SIZE = 16  # nodes to a panel
@@ -13,7 +15,7 @@ _SIZE = 16  # nodes to a panel
 class LabelLaws:
     """Laws given at Gauss–Legendre nodes, 16 to a panel, as polynomials there: right to about 1e-8."""
 
-    def __init__(self, labels: np.ndarray, p: np.ndarray) -> None:
+    def __init__(self, labels: Array, p: Array) -> None:
         """``labels`` and, on (laws, labels), density times weight."""
         self.n = p.shape[0]
         x, weight = legendre.leggauss(_SIZE)
@@ -29,7 +31,7 @@ class LabelLaws:
         panel, x = self._inside(self._parts, 0.5)
         return legendre.legval(x, self._label_series[panel].T, tensor=False)
 
-    def _inside(self, parts: np.ndarray, share: float) -> tuple[np.ndarray, np.ndarray]:
+    def _inside(self, parts: Array, share: float) -> tuple[Integers, Array]:
         """Panel, and place in it, where each law has that share of its mass below."""
         masses = parts.sum(axis=2)
         total = np.cumsum(masses, axis=1)
@@ -39,11 +41,11 @@ class LabelLaws:
         left = goal - (total[rows, panel] - masses[rows, panel])
         return panel, _increasing(self._integral(parts[rows, panel]), left)
 
-    def _integral(self, parts: np.ndarray) -> np.ndarray:
+    def _integral(self, parts: Array) -> np.ndarray:
         """Series of the mass from the left end of the panel, from that at its nodes; one law a column."""
         return legendre.legint((parts / self._weight) @ self._to_series.T, lbnd=-1, axis=1).T
 
-    def absolute(self, points: np.ndarray) -> np.ndarray:
+    def absolute(self, points: Array) -> Array:
         """E|y - point| for each law and its point."""
         rows = np.arange(self.n)
         ends = legendre.legval(1.0, self._label_series.T)
@@ -57,10 +59,11 @@ class LabelLaws:
             below.append(before + inside)
             total.append(sums[:, -1])
         mass, moment = below
-        return points * (2 * mass - total[0]) + total[1] - 2 * moment
+        mean: Array = points * (2 * mass - total[0]) + total[1] - 2 * moment
+        return mean
 
 
-def _increasing(series: np.ndarray, goal: np.ndarray) -> np.ndarray:
+def _increasing(series: Array, goal: Array) -> Array:
     """Where increasing functions on [-1, 1] reach their goals: Newton's method inside brackets."""
     slope = legendre.legder(series)
     low, high = -np.ones(goal.size), np.ones(goal.size)

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._arrays import Array, Integers
 from .._display import Plotted
 from .._sizes import alpha_from
 from ..numerics.roots import decreasing_root
@@ -39,9 +40,9 @@ _N_STRENGTHS, _N_CHOICES = 10, 241
 class Landscape(Plotted):
     """F over 𝒬 = √E[v²𝒬_W²], and the overlap of each |readout| behind it, largest first (None for many)."""
 
-    overlap: np.ndarray
-    free_entropy: np.ndarray
-    profile: np.ndarray | None
+    overlap: Array
+    free_entropy: Array
+    profile: Array | None
 
 
 def landscape(
@@ -75,9 +76,7 @@ def landscape(
     return _profiles(setting, at, n_points)
 
 
-def _divided(
-    setting: Setting, alpha: float, overlap: np.ndarray, values2: np.ndarray, powers: np.ndarray
-) -> Landscape:
+def _divided(setting: Setting, alpha: float, overlap: Array, values2: Array, powers: Array) -> Landscape:
     """Several classes: the best of the divisions that some strength of the data prefers."""
     choices = np.sin(0.5 * np.pi * np.linspace(0, 1, _N_CHOICES)) * (1 - 1e-6)
     choices = np.union1d(choices, 1 - np.geomspace(1e-6, 0.01, 16))
@@ -97,17 +96,16 @@ def _divided(
     return Landscape(whole[keep], f[keep], each[keep])
 
 
-def _upper(x: np.ndarray, y: np.ndarray, edges: np.ndarray) -> np.ndarray:
+def _upper(x: Array, y: Array, edges: Array) -> Integers:
     """Indices of the highest point between each two edges, in order."""
     cell = np.searchsorted(edges, x, side="left")  # 0 is a cell of its own
     order = np.lexsort((-y, cell))
     first = order[np.concatenate([[True], np.diff(cell[order]) > 0])]
-    return first[np.argsort(x[first])]
+    highest: Integers = first[np.argsort(x[first])]
+    return highest
 
 
-def _scanned(
-    setting: Setting, alpha: float, overlap: np.ndarray, values2: np.ndarray, powers: np.ndarray
-) -> Landscape:
+def _scanned(setting: Setting, alpha: float, overlap: Array, values2: Array, powers: Array) -> Landscape:
     """One or two classes: at each 𝒬, the best division of it between them."""
     squares = overlap[:, None] ** 2
     if values2.size == 1:
@@ -135,7 +133,7 @@ def _profiles(setting: Setting, alpha: float, n_points: int) -> Landscape:
     """Many or continuous readouts: profiles of a free multiplier A', the strength B following from α."""
     multiplier = np.geomspace(1e-3, 1e7, n_points)
 
-    def averages(log_coupling: np.ndarray, is_rough: bool = True) -> Averages:
+    def averages(log_coupling: Array, is_rough: bool = True) -> Averages:
         coupling = np.exp(log_coupling)
         if setting.classes is None:
             profile = ContinuousProfile(setting.units, setting.problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
@@ -149,7 +147,7 @@ def _profiles(setting: Setting, alpha: float, n_points: int) -> Landscape:
         snr = np.where(is_upper, np.nan_to_num(upper), lower)
         return class_averages(setting.units, values2, setting.classes.powers, snr, multiplier, coupling)
 
-    def surplus(log_coupling: np.ndarray) -> np.ndarray:
+    def surplus(log_coupling: Array) -> Array:
         a = averages(log_coupling)
         tilt = _tilt_of(setting, a.learnt, a.left)
         return _strength(setting, alpha, tilt, a.kernel_gap, log_coupling) - log_coupling
@@ -166,7 +164,7 @@ def _profiles(setting: Setting, alpha: float, n_points: int) -> Landscape:
     return Landscape(np.append(0.0, overlap[keep]), np.append(nothing, f[keep]), None)
 
 
-def _conjugate(setting: Setting, overlap: np.ndarray) -> np.ndarray:
+def _conjugate(setting: Setting, overlap: Array) -> Array:
     """x with F(x) = 𝒬, by interpolation of ln x in the logarithm of the odds of 𝒬, polished by Newton."""
     weights = setting.units.weights
     channel = weights.channel(setting.units.grid)
@@ -183,17 +181,17 @@ def _conjugate(setting: Setting, overlap: np.ndarray) -> np.ndarray:
     return np.where(overlap < 1e-12, 0.0, np.exp(u))
 
 
-def _tilt(setting: Setting, overlap: np.ndarray) -> np.ndarray:
+def _tilt(setting: Setting, overlap: Array) -> Array:
     return _tilt_of(setting, overlap**2, 1 - overlap**2)
 
 
-def _tilt_of(setting: Setting, learnt: np.ndarray, left: np.ndarray) -> np.ndarray:
+def _tilt_of(setting: Setting, learnt: Array, left: Array) -> Array:
     """ln τ, τ = mmse⁻¹(1 - 𝒬²); -inf where nothing is learnt."""
     log_odds = np.log(np.maximum(learnt, 1e-290)) - np.log(np.maximum(left, 1e-290))
     return np.where(learnt > 1e-280, setting.matrix.rough_log_snr_of(log_odds), -np.inf)
 
 
-def _after(setting: Setting, log_tilt: np.ndarray, log_coupling: np.ndarray) -> np.ndarray:
+def _after(setting: Setting, log_tilt: Array, log_coupling: Array) -> Array:
     """mmse(τ + q̂₂)."""
     if setting.mu2_squared == 0:
         return np.ones(log_tilt.size)
@@ -201,17 +199,15 @@ def _after(setting: Setting, log_tilt: np.ndarray, log_coupling: np.ndarray) -> 
 
 
 def _strength(
-    setting: Setting, alpha: float, log_tilt: np.ndarray, kernel_gap: np.ndarray, log_coupling: np.ndarray
-) -> np.ndarray:
+    setting: Setting, alpha: float, log_tilt: Array, kernel_gap: Array, log_coupling: Array
+) -> Array:
     """ln of 2αψ_out'/γ at a given B."""
     gap = setting.output_gap(_after(setting, log_tilt, log_coupling), kernel_gap)
     slope = setting.problem.channel.free_entropy_slope(gap, setting.power)
     return np.log(2 * alpha * np.maximum(slope, 1e-300) / setting.gamma)
 
 
-def _potential(
-    setting: Setting, alpha: float, log_tilt: np.ndarray, kernel_gap: np.ndarray, entropy: np.ndarray
-) -> np.ndarray:
+def _potential(setting: Setting, alpha: float, log_tilt: Array, kernel_gap: Array, entropy: Array) -> Array:
     """f with q₂ and its conjugate extremised, given the overlaps of the units."""
     low, high = (np.full(log_tilt.shape, end) for end in _LOG_COUPLING)
     log_coupling = decreasing_root(

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import Array
 from .._display import Plotted
 from .._sizes import alpha_linear_from
 from ..ingredients.inputs import GaussianOnSpectrum
@@ -97,7 +98,7 @@ def _best_root(problem: Problem, alpha: float) -> float:
     if mu1 == 0:
         return -np.inf
 
-    def surplus(log_hat: np.ndarray) -> np.ndarray:
+    def surplus(log_hat: Array) -> Array:
         slope = channel.free_entropy_slope(_gap(problem, log_hat), power)
         with np.errstate(divide="ignore"):
             return np.log(np.maximum(2 * alpha * mu1**2 * slope, 0.0)) - log_hat

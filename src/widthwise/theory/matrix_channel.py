@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .._arrays import Array
 from ..denoising import MatrixDenoiser
 from ..ingredients.readouts import Discrete, Readouts
 from ..numerics.piecewise import PiecewiseChebyshev
@@ -48,49 +49,49 @@ _CLOSE = 3e-3  # in ln η: nearer than this a difference is an integral (which a
 class MatrixPair(NamedTuple):
     """The mmse at τ and at τ + q̂₂, and the pull that their difference gives."""
 
-    log_pull: np.ndarray
+    log_pull: Array
     """ln γA; -inf where q̂₂ = 0."""
-    pull_by_tilt: np.ndarray
+    pull_by_tilt: Array
     """d ln γA/d ln τ."""
-    pull_by_hat: np.ndarray
+    pull_by_hat: Array
     """d ln γA/d ln q̂₂."""
-    odds: np.ndarray
+    odds: Array
     """ln[(1 - mmse)/mmse] at τ."""
-    rate: np.ndarray
+    rate: Array
     """d odds/d ln τ."""
-    mmse_after: np.ndarray
+    mmse_after: Array
     """mmse(τ + q̂₂) = r₂ - q₂."""
-    after_by_tilt: np.ndarray
-    after_by_hat: np.ndarray
+    after_by_tilt: Array
+    after_by_hat: Array
     """Derivatives of mmse(τ + q̂₂) in ln τ and ln q̂₂."""
 
 
 class MatrixChannel:
     """What follows from the odds alone."""
 
-    def odds(self, log_snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def odds(self, log_snr: Array) -> tuple[Array, Array, Array]:
         """ln[(1 - mmse)/mmse] and its first two derivatives in ln η."""
         raise NotImplementedError
 
-    def log_snr_of(self, odds: np.ndarray) -> np.ndarray:
+    def log_snr_of(self, odds: Array) -> Array:
         """ln η at which ln[(1 - mmse)/mmse] has the given value."""
         raise NotImplementedError
 
-    def rough_log_snr_of(self, odds: np.ndarray) -> np.ndarray:
+    def rough_log_snr_of(self, odds: Array) -> Array:
         """:meth:`log_snr_of` to a few digits, for first guesses."""
         return self.log_snr_of(odds)
 
-    def information(self, log_snr: np.ndarray) -> np.ndarray:
+    def information(self, log_snr: Array) -> Array:
         """ι(η); 4 dι/dη = mmse."""
         raise NotImplementedError
 
-    def mmse(self, log_snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def mmse(self, log_snr: Array) -> tuple[Array, Array, Array]:
         """mmse, 1 - mmse, and d mmse/d ln η."""
         odds, rate, _ = self.odds(log_snr)
         mmse, recovered = _shares(odds)
         return mmse, recovered, -mmse * recovered * rate
 
-    def pair(self, log_tilt: np.ndarray, log_hat: np.ndarray) -> MatrixPair:
+    def pair(self, log_tilt: Array, log_hat: Array) -> MatrixPair:
         """Everything at τ and τ + q̂₂, given their logarithms."""
         with np.errstate(over="ignore", divide="ignore", invalid="ignore", under="ignore"):
             apart = np.logaddexp(0.0, log_hat - log_tilt)
@@ -125,7 +126,7 @@ class MatrixChannel:
             slope = -mmse_after * recovered_after * rate_after
         return MatrixPair(log_pull, by_tilt, by_hat, before, rate, mmse_after, slope * share, slope * rest)
 
-    def information_drop(self, log_tilt: np.ndarray, log_hat: np.ndarray) -> np.ndarray:
+    def information_drop(self, log_tilt: Array, log_hat: Array) -> Array:
         """ι(τ) - ι(τ + q̂₂), without cancellation where q̂₂ << τ."""
         with np.errstate(over="ignore", invalid="ignore"):
             apart = np.logaddexp(0.0, log_hat - log_tilt)
@@ -142,14 +143,14 @@ class MatrixChannel:
 class GaussianMatrix(MatrixChannel):
     """A matrix of independent Gaussian entries, mmse = 1/(1 + η): the factorised ansatz."""
 
-    def odds(self, log_snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def odds(self, log_snr: Array) -> tuple[Array, Array, Array]:
         log_snr = np.asarray(log_snr, dtype=float)
         return log_snr.copy(), np.ones_like(log_snr), np.zeros_like(log_snr)
 
-    def log_snr_of(self, odds: np.ndarray) -> np.ndarray:
+    def log_snr_of(self, odds: Array) -> Array:
         return np.asarray(odds, dtype=float).copy()
 
-    def information(self, log_snr: np.ndarray) -> np.ndarray:
+    def information(self, log_snr: Array) -> Array:
         return 0.25 * np.logaddexp(0.0, log_snr)
 
 
@@ -165,7 +166,7 @@ class SpectralMatrix(MatrixChannel):
         denoiser = MatrixDenoiser(readouts, gamma)
         self._exact = exact
 
-        def functions(u: np.ndarray) -> np.ndarray:
+        def functions(u: Array) -> Array:
             odds = denoiser.log_odds(np.exp(u))
             return np.stack([odds - u, np.exp(u - np.logaddexp(0, odds))])
 
@@ -190,7 +191,7 @@ class SpectralMatrix(MatrixChannel):
         nodes = self._table.nodes.ravel()
         self._rough = nodes + self._table(nodes)[0], nodes
 
-    def odds(self, log_snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def odds(self, log_snr: Array) -> tuple[Array, Array, Array]:
         u = np.asarray(log_snr, dtype=float)
         inside = np.clip(u, _LOW, _HIGH)
         excess, slope, bend = self._table(inside)
@@ -206,7 +207,7 @@ class SpectralMatrix(MatrixChannel):
             bend[above] = -self._decay * slope[above]
         return u + excess, 1 + slope, bend
 
-    def log_snr_of(self, odds: np.ndarray) -> np.ndarray:
+    def log_snr_of(self, odds: Array) -> Array:
         goal = np.asarray(odds, dtype=float)
         low, high = np.full(goal.shape, _LOW), np.full(goal.shape, _HIGH)
         edges = self._table.edges
@@ -228,7 +229,7 @@ class SpectralMatrix(MatrixChannel):
                 break
         return u if self._exact is None else self._refined(u, goal, self._exact)
 
-    def _refined(self, u: np.ndarray, goal: np.ndarray, exact: MatrixDenoiser) -> np.ndarray:
+    def _refined(self, u: Array, goal: Array, exact: MatrixDenoiser) -> Array:
         """ln η from a rough value, by steps with the rough slope; what is beyond the table stays rough."""
         inside = np.nonzero((u > _LOW) & (u < _HIGH))[0]
         u = u.copy()
@@ -240,14 +241,15 @@ class SpectralMatrix(MatrixChannel):
             inside = inside[np.abs(step) > 1e-13 * (1 + np.abs(u[inside]))]
         return u
 
-    def rough_log_snr_of(self, odds: np.ndarray) -> np.ndarray:
+    def rough_log_snr_of(self, odds: Array) -> Array:
         at, u = self._rough
         inside = np.interp(odds, at, u)
-        return (
+        log_snr: Array = (
             inside + np.where(odds < at[0], odds - at[0], 0.0) + np.where(odds > at[-1], odds - at[-1], 0.0)
         )
+        return log_snr
 
-    def information(self, log_snr: np.ndarray) -> np.ndarray:
+    def information(self, log_snr: Array) -> Array:
         u = np.asarray(log_snr, dtype=float)
         total = self._power(np.clip(u, _LOW, _HIGH))[0] + math.log1p(math.exp(_LOW))
         below, above = u < _LOW, u > _HIGH
@@ -295,6 +297,6 @@ def grouped(law: Discrete, n_groups: int) -> Discrete:
     return Discrete(values, masses / masses.sum(), normalise=True)
 
 
-def _shares(odds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _shares(odds: Array) -> tuple[Array, Array]:
     """mmse and 1 - mmse of ln[(1 - mmse)/mmse]."""
     return np.exp(-np.logaddexp(0, odds)), np.exp(-np.logaddexp(0, -odds))

@@ -15,6 +15,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from .._arrays import Array
 from ..numerics.roots import bracketed_root, decreasing_root
 from ..problem import Problem
 from .families.continuous_profile import ContinuousProfile
@@ -69,7 +70,7 @@ def first_unit(problem: Problem, value: float) -> float:
         recovered = setting.spectral.mmse(log_hat)[1] if setting.mu2_squared > 0 else np.zeros(log_hat.size)
         return np.maximum(recovered / setting.gamma, 1e-280), np.exp(log_coupling)
 
-    def surplus(log_coupling: np.ndarray) -> np.ndarray:
+    def surplus(log_coupling: Array) -> Array:
         return np.log(profile.first_level(*couplings(log_coupling))) - 2 * math.log(value)
 
     log_coupling = decreasing_root(surplus, np.array([-60.0]), np.array([60.0]), atol=1e-14)

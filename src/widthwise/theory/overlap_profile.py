@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import Array
 from .families.continuous_profile import ContinuousProfile
 from .setting import setting_of
 from .solution import Solution
@@ -16,7 +17,7 @@ from .solution import Solution
 __all__ = ["overlap_profile"]
 
 
-def overlap_profile(solution: Solution, readouts: ArrayLike, *, theory: str = "main") -> np.ndarray:
+def overlap_profile(solution: Solution, readouts: ArrayLike, *, theory: str = "main") -> Array:
     """𝒬_W at given readouts; for one that P_v does not have, that of a single unit added with it."""
     v = np.atleast_1d(np.asarray(readouts, dtype=float))
     if not solution.is_converged:
@@ -34,4 +35,5 @@ def overlap_profile(solution: Solution, readouts: ArrayLike, *, theory: str = "m
     pull = np.maximum(np.exp(pair.log_pull) / setting.gamma, 1e-280)
     profile = ContinuousProfile(setting.units, problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
     snr = profile.snr_at(pull, coupling, v.ravel() ** 2)
-    return np.asarray(setting.units.weights.overlap(snr))[0].reshape(v.shape)
+    overlap: Array = np.asarray(setting.units.weights.overlap(snr))[0].reshape(v.shape)
+    return overlap

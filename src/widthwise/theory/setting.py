@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from .._arrays import Array
 from .._bad_value import BadValue
 from ..ingredients.readouts import Discrete
 from ..problem import NO_QUADRATIC_PART, Problem
@@ -25,18 +26,18 @@ _MANY = 24  # sizes of readouts
 class ReadoutClasses:
     """Distinct |readouts| > 0 of a discrete law, largest first."""
 
-    values2: np.ndarray
+    values2: Array
     """v²."""
-    powers: np.ndarray
+    powers: Array
     """E[v²; class]; they sum to 1."""
 
     @property
-    def masses(self) -> np.ndarray:
+    def masses(self) -> Array:
         """P_v(class)."""
         return self.powers / self.values2
 
     @property
-    def sizes(self) -> np.ndarray:
+    def sizes(self) -> Array:
         """|v|."""
         return np.sqrt(self.values2)
 
@@ -82,22 +83,23 @@ class Setting:
         """ln of q̂₂/B = γμ₂²."""
         return float(np.log(self.gamma * self.mu2_squared)) if self.mu2_squared > 0 else -np.inf
 
-    def output_gap(self, matrix_mmse: np.ndarray, kernel_gap: np.ndarray) -> np.ndarray:
+    def output_gap(self, matrix_mmse: Array, kernel_gap: Array) -> Array:
         """r_K - q_K = μ₂²/2 (r₂ - q₂) + E v²[g(1) - g(𝒬)]."""
         gap = 0.5 * self.mu2_squared * matrix_mmse + kernel_gap
         return np.clip(gap, 0.0, self.power)  # rounding of sums
 
-    def log_alpha_and_bend(self, log_coupling: np.ndarray, gap: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def log_alpha_and_bend(self, log_coupling: Array, gap: Array) -> tuple[Array, Array]:
         """:meth:`log_alpha`, and ψ_out''/ψ_out', by which ln α grows with the gap."""
         slope, curvature = self.problem.channel.free_entropy_slopes(gap, self.power)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(0.5 * self.gamma) + log_coupling - np.log(slope), curvature / slope
 
-    def log_alpha(self, log_coupling: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    def log_alpha(self, log_coupling: Array, gap: Array) -> Array:
         """ln of the α at which the data give the coupling B = (2α/γ) ψ_out'."""
         slope = self.problem.channel.free_entropy_slope(gap, self.power)
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(0.5 * self.gamma) + log_coupling - np.log(slope)
+            log_alpha: Array = np.log(0.5 * self.gamma) + log_coupling - np.log(slope)
+            return log_alpha
 
 
 def setting_of(problem: Problem, theory: str = "main") -> Setting:

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -172,7 +172,13 @@ class LearningCurve(Interactive, Sequence[Solution]):
     def __len__(self) -> int:
         return len(self._points)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Solution: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> LearningCurve: ...
+
+    def __getitem__(self, index: int | slice) -> Solution | LearningCurve:
         if isinstance(index, slice):
             return LearningCurve(self.problem, self.asked, self._points[index], self.theory)
         return self._points[index]

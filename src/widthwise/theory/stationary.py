@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .._arrays import Array, Bools
 from .families.averages import Averages
 from .matrix_channel import MatrixPair
 from .setting import Setting
@@ -269,14 +270,14 @@ def _form(
 
 def _is_maximum(
     setting: Setting,
-    alpha: np.ndarray,
-    log_tilt: np.ndarray,
-    log_coupling: np.ndarray,
+    alpha: Array,
+    log_tilt: Array,
+    log_coupling: Array,
     pair: MatrixPair,
     averages: Averages,
-    snr: np.ndarray,
-    pull: np.ndarray,
-) -> np.ndarray:
+    snr: Array,
+    pull: Array,
+) -> Bools:
     """Whether the second variation is negative, for classes at any roots of their equations."""
     assert setting.classes is not None
     values2, powers = setting.classes.values2, setting.classes.powers
@@ -295,7 +296,8 @@ def _is_maximum(
             largest = np.linalg.eigvals(np.nan_to_num(scale[:, None, None] * form @ weighted)).real.max(
                 axis=1
             )
-            return is_maximum & np.all(stiff > -_MARGIN, axis=1) & (largest < 1)
+            is_stable: Bools = is_maximum & np.all(stiff > -_MARGIN, axis=1) & (largest < 1)
+            return is_stable
         hessian = scale[:, None, None] * (levers @ form @ np.swapaxes(levers, 1, 2))
     hessian = np.nan_to_num(hessian, nan=0.0, posinf=1e300, neginf=-1e300)
     hessian[:, np.arange(values2.size), np.arange(values2.size)] -= stiff
@@ -304,12 +306,12 @@ def _is_maximum(
 
 def _is_maximum_of_profile(
     setting: Setting,
-    alpha: np.ndarray,
-    log_tilt: np.ndarray,
-    log_coupling: np.ndarray,
+    alpha: Array,
+    log_tilt: Array,
+    log_coupling: Array,
     pair: MatrixPair,
     averages: Averages,
-) -> np.ndarray:
+) -> Bools:
     """The same where every unit sits at its own maximum: two directions are left."""
     form, is_maximum = _form(setting, alpha, log_tilt, log_coupling, pair, averages)
     scale = 2 * alpha / setting.gamma
@@ -322,4 +324,5 @@ def _is_maximum_of_profile(
         response[:, 0, 1] = response[:, 1, 0] = averages.learnt_slopes[1] / coupling
         response[:, 1, 1] = -averages.kernel_slopes[1] / coupling
         largest = np.linalg.eigvals(np.nan_to_num(scale[:, None, None] * form @ response)).real.max(axis=1)
-    return is_maximum & (largest < 1 + _MARGIN)
+    is_stable: Bools = is_maximum & (largest < 1 + _MARGIN)
+    return is_stable

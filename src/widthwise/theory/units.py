@@ -18,6 +18,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from .._arrays import Array, Bools, Integers
 from ..ingredients.activations import Activation
 from ..ingredients.weights import WeightLaw
 from ..numerics.piecewise import PiecewiseChebyshev
@@ -52,26 +53,26 @@ class Root(Enum):
 class UnitValues:
     """Functions of the overlap Q = F(x) of a unit at signal-to-noise ratio x."""
 
-    snr: np.ndarray
-    overlap: np.ndarray
+    snr: Array
+    overlap: Array
     """Q = F(x)."""
-    gap: np.ndarray
+    gap: Array
     """1 - Q, accurate where it is tiny."""
-    overlap_slope: np.ndarray
+    overlap_slope: Array
     """F'(x)."""
-    entropy: np.ndarray
+    entropy: Array
     """ψ_W(x) - xQ/2."""
-    kernel_slope: np.ndarray
+    kernel_slope: Array
     """g'(Q)."""
-    kernel_curvature: np.ndarray
+    kernel_curvature: Array
     """d g'(Q)/dx = g''(Q) F'(x), finite also where g'' is not."""
-    kernel_gap: np.ndarray
+    kernel_gap: Array
     """g(1) - g(Q)."""
-    kernel: np.ndarray
+    kernel: Array
     """g(Q), accurate where it is tiny."""
 
 
-def evaluate_units(activation: Activation, weights: WeightLaw, snr: np.ndarray) -> UnitValues:
+def evaluate_units(activation: Activation, weights: WeightLaw, snr: Array) -> UnitValues:
     """All of :class:`UnitValues` at the given signal-to-noise ratios."""
     channel = weights.channel(snr)
     gap = np.minimum(channel.mmse, 1.0)  # rounding
@@ -146,17 +147,18 @@ class UnitTable:
             noise=1e-3,
         )
 
-    def _logarithms(self, log_snr: np.ndarray) -> np.ndarray:
+    def _logarithms(self, log_snr: Array) -> Array:
         values = evaluate_units(self.activation, self.weights, np.exp(log_snr))
         rows = [np.abs(getattr(values, name)) for name in _TABULATED]
-        return np.log(np.maximum(np.nan_to_num(np.stack(rows)), _LEAST))
+        logs: Array = np.log(np.maximum(np.nan_to_num(np.stack(rows)), _LEAST))
+        return logs
 
-    def _looked_up(self, log_snr: np.ndarray, n_functions: int | None = None) -> np.ndarray:
-        values = np.exp(self._table.values(log_snr, n_functions))
+    def _looked_up(self, log_snr: Array, n_functions: int | None = None) -> Array:
+        values: Array = np.exp(self._table.values(log_snr, n_functions))
         values[values < 2 * _LEAST] = 0.0
         return values
 
-    def __call__(self, snr: np.ndarray) -> UnitValues:
+    def __call__(self, snr: Array) -> UnitValues:
         # Newton's method may look far beyond any solution.
         snr = np.clip(np.nan_to_num(snr), 0.0, _LARGEST)
         flat = snr.ravel()
@@ -177,7 +179,7 @@ class UnitTable:
         named = {name: row.reshape(snr.shape) for name, row in zip(_TABULATED, rows, strict=True)}
         return UnitValues(snr=snr, **named)
 
-    def _for_roots(self, log_snr: np.ndarray) -> np.ndarray:
+    def _for_roots(self, log_snr: Array) -> Array:
         """Q, g', F' and dg'/dx."""
         if log_snr.size and log_snr.min() >= self._table.low and log_snr.max() <= self._table.high:
             return self._looked_up(log_snr, _N_FOR_ROOTS)
@@ -189,13 +191,13 @@ class UnitTable:
         """Largest number of stretches on which φ rises, for any ratio B/A."""
         return _count_sections(self)
 
-    def log_force(self, pull: np.ndarray, coupling: np.ndarray) -> np.ndarray:
+    def log_force(self, pull: Array, coupling: Array) -> Array:
         """ln(A F + B g') on the grid, one row for each pair of couplings."""
         t = self.values
         with np.errstate(divide="ignore", over="ignore"):
             return np.log(pull[:, None] * t.overlap + coupling[:, None] * t.kernel_slope)
 
-    def rough_odds(self, snr: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    def rough_odds(self, snr: Array, powers: Array) -> Array:
         """ln of E v²Q² over 1 - E v²Q², to a few digits, for classes (columns) of the given powers."""
         with np.errstate(divide="ignore"):
             log_snr = np.log(snr)
@@ -204,24 +206,24 @@ class UnitTable:
         with np.errstate(divide="ignore"):
             return np.log(overlap**2 @ powers) - np.log((gap * (1 + overlap)) @ powers)
 
-    def rough_kernel_gap(self, snr: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    def rough_kernel_gap(self, snr: Array, powers: Array) -> Array:
         """E v²[g(1) - g(Q)], to a few digits."""
         with np.errstate(divide="ignore"):
             log_snr = np.log(snr)
         total = float(self._at_zero.kernel_gap[0])
-        found: np.ndarray = np.interp(log_snr, self.log_grid, self.values.kernel_gap, left=total) @ powers
+        found: Array = np.interp(log_snr, self.log_grid, self.values.kernel_gap, left=total) @ powers
         return found
 
     def roots(
         self,
-        values2: np.ndarray,
-        pull: np.ndarray,
-        coupling: np.ndarray,
+        values2: Array,
+        pull: Array,
+        coupling: Array,
         which: Root,
-        beside: np.ndarray | None = None,
+        beside: Array | None = None,
         *,
         is_rough: bool = False,
-    ) -> np.ndarray:
+    ) -> Array:
         """x of units with given v² (columns) at couplings A, B (rows); 0 or NaN where there is none.
 
         ``beside`` is the x, one a row, that ABOVE and BELOW refer to. ``is_rough`` interpolates on the grid.
@@ -275,8 +277,8 @@ class UnitTable:
         return result
 
     def _cells_beside(
-        self, level: np.ndarray, log_v2: np.ndarray, which: Root, beside: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+        self, level: Array, log_v2: Array, which: Root, beside: Array
+    ) -> tuple[Integers, Bools]:
         """The cell of the grid with the root next above or below a given x, and whether there is one."""
         is_above = level[:, None, :] < log_v2[:, None]
         is_root = is_above[..., :-1] & ~is_above[..., 1:]
@@ -290,13 +292,13 @@ class UnitTable:
 
     def polish(
         self,
-        values2: np.ndarray,
-        pull: np.ndarray,
-        coupling: np.ndarray,
-        low: np.ndarray,
-        high: np.ndarray,
-        start: np.ndarray | None = None,
-    ) -> np.ndarray:
+        values2: Array,
+        pull: Array,
+        coupling: Array,
+        low: Array,
+        high: Array,
+        start: Array | None = None,
+    ) -> Array:
         """The root x between e^low and e^high, by Newton's method within the bracket."""
         low, high = low.copy(), high.copy()
         z = 0.5 * (low + high) if start is None else start.copy()
@@ -324,13 +326,14 @@ class UnitTable:
         return np.exp(z)
 
 
-def _count_below(rising: np.ndarray, values: np.ndarray) -> np.ndarray:
+def _count_below(rising: Array, values: Array) -> Integers:
     """How many entries of each row, which rise along it, are below each of the values."""
     n_rows, n = rising.shape
     apart = 4 * _LARGEST_LOG * np.arange(n_rows)[:, None]
     rows = (np.clip(rising, -_LARGEST_LOG, _LARGEST_LOG) + apart).ravel()
-    found: np.ndarray = np.searchsorted(rows, np.clip(values, -_LARGEST_LOG, _LARGEST_LOG) + apart)
-    return found - n * np.arange(n_rows)[:, None]
+    found = np.searchsorted(rows, np.clip(values, -_LARGEST_LOG, _LARGEST_LOG) + apart)
+    count: Integers = found - n * np.arange(n_rows)[:, None]
+    return count
 
 
 @lru_cache(maxsize=64)

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arrays import Array, Bools
 from .rules import panels
 
 __all__ = ["Channel", "positive", "set_shift", "special"]
@@ -72,7 +73,7 @@ class Channel:
         """ln P_out(y | λ) elementwise, in the arithmetic of ``xp`` (numpy or jax.numpy)."""
         raise NotImplementedError
 
-    def check_labels(self, labels: ArrayLike) -> np.ndarray:
+    def check_labels(self, labels: ArrayLike) -> Array:
         """The labels as an array, or a ValueError that names one the channel cannot give."""
         y = np.asarray(labels, dtype=float)
         bad = ~np.isfinite(y) | ~self._is_possible(y)
@@ -83,7 +84,7 @@ class Channel:
             )
         return y
 
-    def _is_possible(self, labels: np.ndarray) -> np.ndarray:
+    def _is_possible(self, labels: Array) -> Bools:
         return np.isin(labels, self.labels) if self.labels is not None else np.ones(labels.shape, dtype=bool)
 
     def _label_words(self) -> str:
@@ -91,15 +92,15 @@ class Channel:
             return "finite numbers"
         return " or ".join(f"{label:g}" for label in self.labels)
 
-    def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> np.ndarray:
+    def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> Array:
         """One label for each output λ."""
         raise NotImplementedError
 
-    def mean(self, outputs: ArrayLike) -> np.ndarray:
+    def mean(self, outputs: ArrayLike) -> Array:
         """E[y | λ]."""
         raise NotImplementedError
 
-    def predictive(self, omega: ArrayLike, gap: float, power: float) -> tuple[np.ndarray, np.ndarray]:
+    def predictive(self, omega: ArrayLike, gap: float, power: float) -> tuple[Array, Array]:
         """The law of a label given ω, as labels and probabilities of shape (ω, labels).
 
         For continuous labels these are quadrature nodes, and Z times their weights. ``gap`` may
@@ -109,7 +110,7 @@ class Channel:
 
     def output_derivatives(
         self, labels: ArrayLike, omega: ArrayLike, variance: ArrayLike
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[Array, Array]:
         """∂_ω ln Z and -∂²_ω ln Z at each label, for message passing; variance > 0."""
         y, omega, variance = np.broadcast_arrays(
             np.asarray(labels, dtype=float), np.asarray(omega, dtype=float), np.asarray(variance, dtype=float)
@@ -130,11 +131,11 @@ class Channel:
 
     # ------------------------------------------------------------------ what the theory asks for
 
-    def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
+    def _evaluate(self, gap: Array, power: float) -> Array:
         """ψ, ψ', ψ'' and the mean-square Bayes error at each gap (one axis), of shape (4, n)."""
         raise NotImplementedError
 
-    def _values(self, which: int | slice, gap: ArrayLike, power: float) -> np.ndarray:
+    def _values(self, which: int | slice, gap: ArrayLike, power: float) -> Array:
         gap = np.asarray(gap, dtype=float)
         if np.any(gap < 0):
             raise ValueError(f"the gap r - q must be >= 0, got {np.min(gap):g}")
@@ -149,19 +150,19 @@ class Channel:
         chosen = result[which]
         return chosen.reshape(chosen.shape[:-1] + gap.shape)
 
-    def free_entropy(self, gap: ArrayLike, power: float) -> np.ndarray:
+    def free_entropy(self, gap: ArrayLike, power: float) -> Array:
         """ψ_out at q = power - gap."""
         return self._values(0, gap, power)
 
-    def free_entropy_slope(self, gap: ArrayLike, power: float) -> np.ndarray:
+    def free_entropy_slope(self, gap: ArrayLike, power: float) -> Array:
         """∂ψ_out/∂q >= 0."""
         return self._values(1, gap, power)
 
-    def free_entropy_curvature(self, gap: ArrayLike, power: float) -> np.ndarray:
+    def free_entropy_curvature(self, gap: ArrayLike, power: float) -> Array:
         """∂²ψ_out/∂q² >= 0."""
         return self._values(2, gap, power)
 
-    def free_entropy_slopes(self, gap: ArrayLike, power: float) -> tuple[np.ndarray, np.ndarray]:
+    def free_entropy_slopes(self, gap: ArrayLike, power: float) -> tuple[Array, Array]:
         """∂ψ_out/∂q and ∂²ψ_out/∂q², for less than the cost of two."""
         slope, curvature = self._values(slice(1, 3), gap, power)
         return slope, curvature
@@ -170,7 +171,7 @@ class Channel:
         """ψ_out(power; power): minus the entropy of the label given λ."""
         raise NotImplementedError
 
-    def free_entropy_deficit(self, gap: ArrayLike, power: float) -> np.ndarray:
+    def free_entropy_deficit(self, gap: ArrayLike, power: float) -> Array:
         """ψ_out(power; power) - ψ_out at the gap, >= 0: a label's information on λ that is still to be had.
 
         Where it is small it is the integral of ψ_out', so that it keeps its relative accuracy however small.
@@ -191,11 +192,11 @@ class Channel:
         """Mean-square error that is left when λ is known, E Var(y | λ); inf if labels have no variance."""
         raise NotImplementedError
 
-    def bayes_error(self, gap: ArrayLike, power: float) -> np.ndarray:
+    def bayes_error(self, gap: ArrayLike, power: float) -> Array:
         """Mean-square error of the optimal prediction of a fresh label; inf if labels have no variance."""
         return self._values(3, gap, power)
 
-    def gibbs_error(self, gap: ArrayLike, power: float) -> np.ndarray:
+    def gibbs_error(self, gap: ArrayLike, power: float) -> Array:
         """Mean-square error of the prediction E[y | λ] by one draw from the posterior.
 
         ε_Gibbs - ε_∞ = 2 (ε_opt - ε_∞) for any channel, ε_∞ the irreducible error: with

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arrays import Array
 from .base import Channel, positive, set_shift, special
 from .rules import NORMAL_NODES, NORMAL_WEIGHTS
 
@@ -30,11 +31,13 @@ class _Threshold(Channel):
     labels = (-1.0, 1.0)
     is_discrete = True
 
-    def mean(self, outputs: ArrayLike) -> np.ndarray:
+    def mean(self, outputs: ArrayLike) -> Array:
         outputs = np.asarray(outputs, dtype=float)
         if self.noise == 0:
-            return np.sign(outputs)
-        return special(np).erf(outputs / math.sqrt(2 * self.noise))
+            mean: Array = np.sign(outputs)
+        else:
+            mean = special(np).erf(outputs / math.sqrt(2 * self.noise))
+        return mean
 
     def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> np.ndarray:
         outputs = np.asarray(outputs, dtype=float)
@@ -132,15 +135,16 @@ class Sign(_Threshold):
         return xp.where(labels * outputs >= 0, 0.0, -xp.inf)
 
 
-def _mills(t: np.ndarray) -> np.ndarray:
+def _mills(t: Array) -> Array:
     """φ(t)/Φ(t) for any t."""
     functions = special(np)
     far = math.sqrt(2 / math.pi) / functions.erfcx(np.maximum(-t, 0.0) / math.sqrt(2))
     near = np.exp(-0.5 * np.maximum(t, 0.0) ** 2) / (_SQRT2PI * functions.ndtr(np.maximum(t, 0.0)))
-    return np.where(t < 0, far, near)
+    ratio: Array = np.where(t < 0, far, near)
+    return ratio
 
 
-def _inverse_mills_gap(a: np.ndarray, large: np.ndarray) -> np.ndarray:
+def _inverse_mills_gap(a: Array, large: Array) -> Array:
     """M(a) - a for M = φ(a)/Φ(-a); by its continued fraction where the two nearly cancel."""
     x = np.maximum(a, 6.0)
     rest = x

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arrays import Array, Bools
 from ..activations import Activation, activation
 from ..array_functions import evaluate_in
 from .base import positive, set_shift, special
@@ -46,13 +47,14 @@ class Poisson(Integrated):
         log_mean = math.log(self.rate) + log_soft
         return labels * log_mean - self.rate * soft - special(xp).gammaln(labels + 1.0)
 
-    def score(self, labels: np.ndarray, outputs: np.ndarray, step: float) -> np.ndarray:
+    def score(self, labels: Array, outputs: Array, step: float) -> Array:
         soft = np.logaddexp(0.0, outputs)
         share = np.where(outputs < -30, 1.0, special(np).expit(outputs) / np.maximum(soft, 1e-30))
         return share * (labels - self.rate * soft)
 
-    def mean(self, outputs: ArrayLike) -> np.ndarray:
-        return self.rate * np.logaddexp(0.0, np.asarray(outputs, dtype=float))
+    def mean(self, outputs: ArrayLike) -> Array:
+        mean: Array = self.rate * np.logaddexp(0.0, np.asarray(outputs, dtype=float))
+        return mean
 
     def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> np.ndarray:
         return rng.poisson(self.mean(outputs)).astype(float)
@@ -66,8 +68,9 @@ class Poisson(Integrated):
         least, most = (float(self.mean(x)) for x in (low, high))
         return least - 9 * math.sqrt(least) - 30, most + 9 * math.sqrt(most) + 30
 
-    def _is_possible(self, labels: np.ndarray) -> np.ndarray:
-        return (labels >= 0) & (labels == np.floor(labels))
+    def _is_possible(self, labels: Array) -> Bools:
+        is_count: Bools = (labels >= 0) & (labels == np.floor(labels))
+        return is_count
 
     def _label_words(self) -> str:
         return "whole numbers >= 0"
@@ -103,7 +106,8 @@ class Nonlinear(Integrated):
 
     @property
     def breaks(self) -> tuple[float, ...]:  # type: ignore[override]
-        return self.function.kinks
+        kinks: tuple[float, ...] = self.function.kinks
+        return kinks
 
     @cached_property
     def has_jumps(self) -> bool:  # type: ignore[override]
@@ -124,15 +128,18 @@ class Nonlinear(Integrated):
             return lambda x: evaluate_in(xp, tree, x)
         return cast(Callable[[Any], Any], function._source)
 
-    def score(self, labels: np.ndarray, outputs: np.ndarray, step: float) -> np.ndarray:
-        return (labels - self.function(outputs)) * self.function.derivative(outputs) / self.noise
+    def score(self, labels: Array, outputs: Array, step: float) -> Array:
+        score: Array = (labels - self.function(outputs)) * self.function.derivative(outputs) / self.noise
+        return score
 
-    def mean(self, outputs: ArrayLike) -> np.ndarray:
-        return self.function(outputs)
+    def mean(self, outputs: ArrayLike) -> Array:
+        mean: Array = self.function(outputs)
+        return mean
 
-    def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> np.ndarray:
+    def sample(self, rng: np.random.Generator, outputs: ArrayLike) -> Array:
         outputs = np.asarray(outputs, dtype=float)
-        return self.function(outputs) + math.sqrt(self.noise) * rng.standard_normal(outputs.shape)
+        mean = self.mean(outputs)
+        return mean + math.sqrt(self.noise) * rng.standard_normal(outputs.shape)
 
     has_bands = True
 
@@ -259,14 +266,15 @@ class Custom(Integrated):
             drawn[part] = self._inverse(flat[part], u[part])
         return drawn.reshape(outputs.shape)
 
-    def _inverse(self, outputs: np.ndarray, u: np.ndarray) -> np.ndarray:
+    def _inverse(self, outputs: Array, u: Array) -> Array:
         """Labels at which the distribution function is u."""
         rule = self.label_rule(float(outputs.min()), float(outputs.max()))
         y, w = refined_labels(self, rule, np.linspace(outputs.min(), outputs.max(), 33))
         total = np.cumsum(w * np.exp(self.log_likelihood(y, outputs[:, None])), axis=1)
         total /= total[:, -1:]
         if self.labels is not None:
-            return y[np.minimum(np.sum(total < u[:, None], axis=1), y.size - 1)]
+            labels: Array = y[np.minimum(np.sum(total < u[:, None], axis=1), y.size - 1)]
+            return labels
         # Sums up to a node stand for the middle of its weight: linear between them.
         middle = total - 0.5 * np.diff(total, axis=1, prepend=0.0)
         return np.array([np.interp(a, row, y) for a, row in zip(u, middle, strict=True)])
@@ -293,7 +301,15 @@ class Custom(Integrated):
             return self._with_peaks(-40.0, 37.0, low, high, lambda t: last - np.exp(-t), lambda t: np.exp(-t))
         return self._with_peaks(-40.0, 40.0, low, high, np.sinh, np.cosh)
 
-    def _with_peaks(self, left, right, low, high, label, stretch) -> LabelRule:
+    def _with_peaks(
+        self,
+        left: float,
+        right: float,
+        low: float,
+        high: float,
+        label: Callable[[Array], Array],
+        stretch: Callable[[Array], Array],
+    ) -> LabelRule:
         """Edges in t fine enough for the narrowest peak of the likelihood to be seen."""
         outputs = np.linspace(low, high, 25)
         t = np.linspace(left, right, 2001)

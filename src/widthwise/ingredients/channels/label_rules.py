@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._arrays import Array
 from .base import Channel
 from .rules import panels
 
@@ -98,10 +99,11 @@ def refine_labels(
         return edges, False
     label, stretch = rule.label, rule.stretch
 
-    def masses(e: np.ndarray) -> np.ndarray:
+    def masses(e: Array) -> Array:
         t, w = panels(e)
         p = np.exp(channel.log_likelihood(label(t)[..., None], outputs))
-        return np.einsum("ij,ijk->ik", w * stretch(t), p)
+        mass: Array = np.einsum("ij,ijk->ik", w * stretch(t), p)
+        return mass
 
     moved = False
     check = np.column_stack([edges[:-1], edges[1:]])

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..._arrays import Array
 from .base import positive, set_shift, special
 from .integrated import Integrated
 from .rules import REACH
@@ -52,8 +53,9 @@ class Logistic(Integrated):
     def log_likelihood(self, labels: Any, outputs: Any, xp: Any = np) -> Any:
         return -xp.logaddexp(0.0, -self.steepness * labels * outputs)
 
-    def score(self, labels: np.ndarray, outputs: np.ndarray, step: float) -> np.ndarray:
-        return self.steepness * labels * special(np).expit(-self.steepness * labels * outputs)
+    def score(self, labels: Array, outputs: Array, step: float) -> Array:
+        score: Array = self.steepness * labels * special(np).expit(-self.steepness * labels * outputs)
+        return score
 
     def mean(self, outputs: ArrayLike) -> np.ndarray:
         return np.tanh(0.5 * self.steepness * np.asarray(outputs, dtype=float))
@@ -86,7 +88,7 @@ class Logistic(Integrated):
     def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
         return _table(self, power)(gap)
 
-    def _integrals(self, gap: np.ndarray, power: float) -> np.ndarray:
+    def _integrals(self, gap: Array, power: float) -> Array:
         """ψ, ψ', ψ'' and the error at each gap, without table."""
         scale = self.steepness**2
         values = np.empty((4, gap.size))
@@ -94,7 +96,8 @@ class Logistic(Integrated):
         centre = self.steepness * self.centre
         for part in _alike(variance, q, centre):
             values[:, part] = _averages(variance[part], q[part], centre)
-        return values * np.array([1.0, scale, scale**2, 1.0])[:, None]
+        scaled: Array = values * np.array([1.0, scale, scale**2, 1.0])[:, None]
+        return scaled
 
     def free_entropy_known(self, power: float) -> float:
         return float(self._integrals(np.zeros(1), power)[0, 0])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._arrays import Array
 from .label_rules import CHUNK, refine_labels, require_normalised, require_size
 from .rules import REACH, legendre_series, panels
 
@@ -211,13 +212,14 @@ class OutputGrid:
         series = legendre_series() * np.polynomial.legendre.leggauss(_N)[1]
         coefficients = rows.reshape(len(rows), -1, _N) @ series.T  # (row, panel, degree)
 
-        def on_panels(x: np.ndarray) -> np.ndarray:
+        def on_panels(x: Array) -> Array:
             i = np.clip(np.searchsorted(self.edges, x) - 1, 0, self.edges.size - 2)
             low, high = self.edges[i], self.edges[i + 1]
             local = np.clip(2 * (x - low) / (high - low) - 1, -1.0, 1.0)
-            return np.einsum(
+            values: Array = np.einsum(
                 "rxd,xd->rx", coefficients[:, i], np.polynomial.legendre.legvander(local, _N - 1)
             )
+            return values
 
         def is_polynomial(i: int, j: int) -> bool:
             low, high = self.edges[i], self.edges[j]

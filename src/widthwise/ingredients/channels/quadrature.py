@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._arrays import Array, Bools
 from .label_rules import CHUNK
 from .output_grid import BandedDensity, OutputGrid, without_traces
 from .rules import REACH, hermite_rule, legendre_series, panels, subdivide
@@ -54,7 +55,7 @@ class OutputQuadrature(OutputGrid):
         super().__init__(channel, power)
         self._widest = float(np.max(np.diff(self.edges)))
         self._corners = np.concatenate([self.breaks, self.turns])
-        self._kept: tuple[float, tuple[np.ndarray, np.ndarray, BandedDensity]] | None = None
+        self._kept: tuple[float, tuple[Array, Array, BandedDensity]] | None = None
         if self._is_continuous:
             self._refine_labels()
 
@@ -75,7 +76,7 @@ class OutputQuadrature(OutputGrid):
             self.halve_labels(is_coarse)
             self._kept = None
 
-    def _is_coarse(self, gap: float) -> np.ndarray:
+    def _is_coarse(self, gap: float) -> Bools:
         """Which panels of labels miss something at this gap, tried for some ω."""
         root_q, root_v = math.sqrt(self.power - gap), math.sqrt(gap)
         omega = self.centre + root_q * np.linspace(-6, 6, 49 if root_q > 0 else 1)
@@ -94,18 +95,20 @@ class OutputQuadrature(OutputGrid):
             panel = slice(band.start // 16, band.stop // 16)
             here = _missed(rows.reshape(3, part.size, -1, 16)).max(axis=1)
             missed[:, panel] = np.maximum(missed[:, panel], here)
-        return np.any(missed > _RTOL[:3, None] * total[:, None], axis=0)
+        is_missed: Bools = np.any(missed > _RTOL[:3, None] * total[:, None], axis=0)
+        return is_missed
 
-    def evaluate(self, gap: float) -> np.ndarray:
+    def evaluate(self, gap: float) -> Array:
         """ψ, ψ', ψ'' and the mean-square Bayes error at one gap."""
         q = max(self.power - gap, 0.0)
         if q <= 1e-15 * self.power:
             values = self._rows(np.array([self.centre]), gap)[:, 0]
-            return values[:4] / values[4]
+            at_centre: Array = values[:4] / values[4]
+            return at_centre
         averages = self._by_trapezoid(gap, q)
         return self._by_panels(gap, q) if averages is None else averages
 
-    def predictive(self, omega: np.ndarray, gap: float) -> np.ndarray:
+    def predictive(self, omega: Array, gap: float) -> Array:
         """Z on (ω, labels); gap 0 gives P_out."""
         if gap == 0:
             return self.density(omega, _ALL)
@@ -117,7 +120,7 @@ class OutputQuadrature(OutputGrid):
 
     # ------------------------------------------------------------------ averages over ω
 
-    def _by_trapezoid(self, gap: float, q: float) -> np.ndarray | None:
+    def _by_trapezoid(self, gap: float, q: float) -> Array | None:
         """The averages by trapezoids with ever more steps, or None if they do not settle."""
         root = math.sqrt(q)
         finest = 2 * REACH * root / _STEPS[-1]
@@ -132,13 +135,13 @@ class OutputQuadrature(OutputGrid):
             xi = REACH * (2 * place / n - 1)
             rows = self._all_rows(self.centre + root * xi, gap)
             total = total + rows @ np.exp(-0.5 * xi**2)
-            values = total[:4] / total[4]
+            values: Array = total[:4] / total[4]
             if np.all(np.abs(values - last) <= _AGREED * np.abs(values)):
                 return values
             last = values
         return None
 
-    def _by_panels(self, gap: float, q: float) -> np.ndarray:
+    def _by_panels(self, gap: float, q: float) -> Array:
         total = np.zeros(5)
         edges = self._omega_edges(gap)
         check = np.column_stack([edges[:-1], edges[1:]])
@@ -154,9 +157,10 @@ class OutputQuadrature(OutputGrid):
             check = np.stack([low, middle, middle, high], axis=1).reshape(-1, 2)
         else:
             total += values[:, ~good].sum(axis=1)
-        return total[:4] / total[4]
+        averages: Array = total[:4] / total[4]
+        return averages
 
-    def _omega_edges(self, gap: float) -> np.ndarray:
+    def _omega_edges(self, gap: float) -> Array:
         """Panels in ω to begin with."""
         root_q, root_v = math.sqrt(max(self.power - gap, 0.0)), math.sqrt(gap)
         low, high = self.centre - REACH * root_q, self.centre + REACH * root_q
@@ -166,24 +170,24 @@ class OutputQuadrature(OutputGrid):
         # Close corners have their panels in common.
         return _thinned(_clipped([edges, *near], low, high), 0.5 * root_v)
 
-    def _on_panels(self, edges: np.ndarray, gap: float, q: float) -> tuple[np.ndarray, np.ndarray]:
+    def _on_panels(self, edges: Array, gap: float, q: float) -> tuple[Array, Array]:
         """Integrals over each panel of ω, of shape (5, panels), and what they miss of the first four."""
         omega, weight = (x.reshape(-1) for x in panels(edges))
         weight = weight * np.exp(-0.5 * (omega - self.centre) ** 2 / q) / math.sqrt(2 * math.pi * q)
         parts = (self._all_rows(omega, gap) * weight).reshape(5, len(edges), -1)
         return parts.sum(axis=2), _missed(parts[:4])
 
-    def _all_rows(self, omega: np.ndarray, gap: float) -> np.ndarray:
+    def _all_rows(self, omega: Array, gap: float) -> Array:
         return np.concatenate([self._rows(part, gap) for part in self._batches(omega, gap)], axis=1)
 
-    def _batches(self, omega: np.ndarray, gap: float) -> Iterator[np.ndarray]:
+    def _batches(self, omega: Array, gap: float) -> Iterator[Array]:
         """Neighbouring ω, that see about the same outputs and labels."""
         size = max(16, CHUNK // (50 * self.labels.size)) if self._is_local(gap) else 4096
         size = min(size, 64)
         for i in range(0, omega.size, size):
             yield omega[i : i + size]
 
-    def _rows(self, omega: np.ndarray, gap: float) -> np.ndarray:
+    def _rows(self, omega: Array, gap: float) -> Array:
         """The integrands of the four functions at each ω, and the mass Z dy, of shape (5, ω)."""
         reach = REACH * math.sqrt(gap)
         band = self.band(float(omega.min()) - reach, float(omega.max()) + reach)
@@ -195,7 +199,7 @@ class OutputQuadrature(OutputGrid):
     def _is_local(self, gap: float) -> bool:
         return math.sqrt(gap) < self.narrowest / 4
 
-    def _on_outputs(self, gap: float) -> tuple[np.ndarray, np.ndarray, BandedDensity]:
+    def _on_outputs(self, gap: float) -> tuple[Array, Array, BandedDensity]:
         """Nodes, weights and P_out for a kernel of variance V; kept, for many V have the same."""
         # Widths are powers of two of the narrowest panel, so that neighbouring gaps share them.
         width = self.narrowest * 2.0 ** math.floor(math.log2(4 * math.sqrt(gap) / self.narrowest))
@@ -206,8 +210,8 @@ class OutputQuadrature(OutputGrid):
         return self._kept[1]
 
     def _by_kernel(
-        self, omega: np.ndarray, gap: float, band: slice, n_derivatives: int = 2
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        self, omega: Array, gap: float, band: slice, n_derivatives: int = 2
+    ) -> tuple[Array, Array, Array]:
         """Z, ∂Z and ∂²Z in ω, on (ω, labels of the band)."""
         outputs, w, density = self._on_outputs(gap)
         reach = REACH * math.sqrt(gap)
@@ -223,8 +227,8 @@ class OutputQuadrature(OutputGrid):
         return z, first, second
 
     def _around(
-        self, omega: np.ndarray, gap: float, band: slice, n_derivatives: int = 2
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        self, omega: Array, gap: float, band: slice, n_derivatives: int = 2
+    ) -> tuple[Array, Array, Array]:
         """The same where P_out is smooth on the scale √V but for its breaks."""
         root = math.sqrt(gap)
         result = np.empty((3, omega.size, self.labels[band].size))
@@ -247,7 +251,9 @@ class OutputQuadrature(OutputGrid):
             result[:, own] = self._average(outputs, gap, u, w, band, n_derivatives)
         return result[0], result[1], result[2]
 
-    def _average(self, outputs, gap, u, w, band, n_derivatives) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _average(
+        self, outputs: Array, gap: float, u: Array, w: Array, band: slice, n_derivatives: int
+    ) -> tuple[Array, Array, Array]:
         """Averages over u from P_out at outputs ω + u√V, which all ω share if ``outputs`` has one axis."""
         root, channel = math.sqrt(gap), self.channel
         density = self.density(outputs, band)
@@ -261,12 +267,12 @@ class OutputQuadrature(OutputGrid):
         return z, w @ density, (w * u) @ density / root
 
 
-def _clipped(edges: list[np.ndarray], low: float, high: float) -> np.ndarray:
+def _clipped(edges: list[Array], low: float, high: float) -> Array:
     """All the edges between two ends, and the ends."""
     return np.unique(np.clip(np.concatenate([*edges, [low, high]]), low, high))
 
 
-def _thinned(edges: np.ndarray, apart: float) -> np.ndarray:
+def _thinned(edges: Array, apart: float) -> Array:
     """The edges without those that follow another too closely, but with the ends."""
     kept = [edges[0]]
     for edge in edges[1:-1]:
@@ -275,17 +281,18 @@ def _thinned(edges: np.ndarray, apart: float) -> np.ndarray:
     return np.array([*kept, edges[-1]])
 
 
-def _missed(parts: np.ndarray) -> np.ndarray:
+def _missed(parts: Array) -> Array:
     """What Gauss's rule misses on each panel (axis before the last), from weighted values on its nodes."""
     # Coefficients fall like ρ^-n, and the rule misses those from n = 32 on: the last one squared,
     # with something to spare.
     series = np.abs(parts @ legendre_series().T)
     largest = np.max(series, axis=-1)
     ratio = np.max(series[..., -2:], axis=-1) / np.where(largest > 0, largest, 1.0)
-    return largest * ratio**1.75
+    missed: Array = largest * ratio**1.75
+    return missed
 
 
-def _logarithmic(z: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, ...]:
+def _logarithmic(z: Array, first: Array, second: Array) -> tuple[Array, ...]:
     """ln Z and its two derivatives."""
     safe = np.maximum(z, 1e-130)  # below, nothing is left to integrate
     slope = first / safe
@@ -294,17 +301,13 @@ def _logarithmic(z: np.ndarray, first: np.ndarray, second: np.ndarray) -> tuple[
     return np.log(safe), slope, bend
 
 
-def _integrands(
-    z: np.ndarray, first: np.ndarray, second: np.ndarray, label_weights: np.ndarray
-) -> np.ndarray:
+def _integrands(z: Array, first: Array, second: Array, label_weights: Array) -> Array:
     """Z ln Z dy, ½Z(∂ ln Z)² dy and ½Z(∂² ln Z)² dy on (ω, labels)."""
     log_z, slope, bend = _logarithmic(z, first, second)
     return z * label_weights * np.stack([log_z, 0.5 * slope**2, 0.5 * bend**2])
 
 
-def _sums(
-    z: np.ndarray, first: np.ndarray, second: np.ndarray, labels: np.ndarray, label_weights: np.ndarray
-) -> np.ndarray:
+def _sums(z: Array, first: Array, second: Array, labels: Array, label_weights: Array) -> Array:
     """∫dy of Z ln Z, ½Z(∂ ln Z)², ½Z(∂² ln Z)², Z(y - <y>)² and Z at each ω, from Z and its derivatives."""
     log_z, slope, bend = _logarithmic(z, first, second)
     mass = z * label_weights

@@ -6,6 +6,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..._arrays import Array
+
 __all__ = [
     "NORMAL_NODES",
     "NORMAL_WEIGHTS",
@@ -27,18 +29,18 @@ NORMAL_WEIGHTS /= NORMAL_WEIGHTS.sum()
 
 
 @lru_cache(maxsize=8)
-def _legendre(n: int) -> tuple[np.ndarray, np.ndarray]:
+def _legendre(n: int) -> tuple[Array, Array]:
     return np.polynomial.legendre.leggauss(n)
 
 
 @lru_cache(maxsize=64)
-def hermite_rule(n: int) -> tuple[np.ndarray, np.ndarray]:
+def hermite_rule(n: int) -> tuple[Array, Array]:
     """Gauss–Hermite nodes and weights for a standard Gaussian."""
     x, w = np.polynomial.hermite_e.hermegauss(n)
     return x, w / w.sum()
 
 
-def panels(edges: np.ndarray, n: int = 16) -> tuple[np.ndarray, np.ndarray]:
+def panels(edges: Array, n: int = 16) -> tuple[Array, Array]:
     """Gauss–Legendre nodes and weights, ``n`` to each panel; ``edges`` may carry leading axes."""
     x, w = _legendre(n)
     half = 0.5 * np.diff(edges, axis=-1)[..., None]
@@ -48,13 +50,13 @@ def panels(edges: np.ndarray, n: int = 16) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=8)
-def legendre_series(n: int = 16) -> np.ndarray:
+def legendre_series(n: int = 16) -> Array:
     """Matrix from weighted values, at the nodes of a panel, to half its width times Legendre coefficients."""
     x, _ = _legendre(n)
     return (np.polynomial.legendre.legvander(x, n - 1) * (np.arange(n) + 0.5)).T
 
 
-def subdivide(edges: np.ndarray, width: float) -> np.ndarray:
+def subdivide(edges: Array, width: float) -> Array:
     """The edges with every panel wider than ``width`` cut into equal parts."""
     parts = np.maximum(np.ceil(np.diff(edges) / width - 1e-9).astype(int), 1)
     pieces = [np.linspace(a, b, n, endpoint=False) for a, b, n in zip(edges, edges[1:], parts, strict=False)]

@@ -15,6 +15,8 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..._arrays import Array
+
 __all__ = ["GapTable"]
 
 _FACTOR = 32.0
@@ -27,7 +29,7 @@ _ATOL = np.array([1e-12, 0.0, 0.0, 0.0])
 _DEEPEST = 5
 _DEEP = -6  # level from which on a table without a last panel is built from above
 
-Panel = tuple[float, float, np.ndarray]
+Panel = tuple[float, float, Array]
 
 
 class GapTable:
@@ -35,7 +37,7 @@ class GapTable:
 
     def __init__(
         self,
-        evaluate: Callable[[np.ndarray], np.ndarray],
+        evaluate: Callable[[Array], Array],
         reference: float,
         powers: tuple[int, int, int, int] = (0, 0, 0, 0),
         *,
@@ -45,12 +47,12 @@ class GapTable:
         self._raw, self._reference, self._powers = evaluate, reference, np.array(powers)
         self._has_top = is_largest
         self._panels: dict[int, list[Panel]] = {}
-        self._last: tuple[float, np.ndarray] | None = None
+        self._last: tuple[float, Array] | None = None
 
-    def __call__(self, gap: np.ndarray) -> np.ndarray:
+    def __call__(self, gap: Array) -> Array:
         """Values of shape (functions, gaps)."""
         level = np.floor(np.log(gap / self._reference) / math.log(_FACTOR) - 1e-12).astype(int)
-        result: np.ndarray | None = None
+        result: Array | None = None
         # From above, so that the last panel is found before anything is built beneath it.
         for k in np.unique(level)[::-1]:
             own = level == k
@@ -60,15 +62,17 @@ class GapTable:
             result[:, own] = values
         if result is None:
             return np.empty((4, 0))
-        return result / np.sqrt(gap) ** self._powers[:, None]
+        unscaled: Array = result / np.sqrt(gap) ** self._powers[:, None]
+        return unscaled
 
-    def _evaluate(self, gap: np.ndarray) -> np.ndarray:
-        return self._raw(gap) * np.sqrt(gap) ** self._powers[:, None]
+    def _evaluate(self, gap: Array) -> Array:
+        scaled: Array = self._raw(gap) * np.sqrt(gap) ** self._powers[:, None]
+        return scaled
 
     def _is_top(self, level: int) -> bool:
         return self._has_top and level == -1
 
-    def _on_level(self, level: int, gap: np.ndarray) -> np.ndarray:
+    def _on_level(self, level: int, gap: Array) -> Array:
         if self._last is not None and np.all(gap <= self._last[0]):
             return _series(self._last[1], 2 * np.sqrt(gap / self._last[0]) - 1)
         if level not in self._panels:
@@ -97,7 +101,7 @@ class GapTable:
         if self._is_top(level):
             reference = self._reference
 
-            def at(x: np.ndarray) -> np.ndarray:
+            def at(x: Array) -> Array:
                 return self._evaluate(reference * np.exp(-x * x))
 
             self._panels[level] = _fit(at, 0.0, math.sqrt(math.log(_FACTOR)), _TOP_ORDER)
@@ -120,7 +124,7 @@ class GapTable:
 
 
 def _fit(
-    function: Callable[[np.ndarray], np.ndarray], low: float, high: float, order: int, depth: int = 0
+    function: Callable[[Array], Array], low: float, high: float, order: int, depth: int = 0
 ) -> list[Panel]:
     """Panels between low and high, halved until each is resolved."""
     nodes, to_coefficients = _chebyshev(order)
@@ -136,7 +140,7 @@ def _fit(
 
 
 @lru_cache(maxsize=4)
-def _chebyshev(order: int) -> tuple[np.ndarray, np.ndarray]:
+def _chebyshev(order: int) -> tuple[Array, Array]:
     """Nodes, and the matrix from values there to coefficients."""
     j = np.arange(order)
     angle = math.pi * (j + 0.5) / order
@@ -144,11 +148,11 @@ def _chebyshev(order: int) -> tuple[np.ndarray, np.ndarray]:
     return np.cos(angle), matrix
 
 
-def _series(coefficients: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _series(coefficients: Array, x: Array) -> np.ndarray:
     return np.polynomial.chebyshev.chebval(np.clip(x, -1.0, 1.0), coefficients)
 
 
-def _is_resolved(coefficients: np.ndarray) -> bool:
+def _is_resolved(coefficients: Array) -> bool:
     size = np.max(np.abs(coefficients), axis=0)
     rest = np.max(np.abs(coefficients[-2:]), axis=0)
     return bool(np.all((rest <= np.maximum(_RTOL * size, _ATOL)) | ~np.isfinite(size)))

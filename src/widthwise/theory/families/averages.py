@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..._arrays import Array
 from ..units import UnitTable
 
 __all__ = ["LEAST", "Averages", "class_averages"]
@@ -22,31 +23,31 @@ LEAST = 1e-290
 class Averages:
     """One entry for each pair of couplings (A, B)."""
 
-    learnt: np.ndarray
-    left: np.ndarray
+    learnt: Array
+    left: Array
     """1 - learnt, accurate where it is small."""
-    kernel_gap: np.ndarray
-    entropy: np.ndarray
-    learnt_slopes: np.ndarray
+    kernel_gap: Array
+    entropy: Array
+    learnt_slopes: Array
     """Derivatives of ``learnt`` in ln A and ln B, as two rows."""
-    kernel_slopes: np.ndarray
+    kernel_slopes: Array
     """Derivatives of ``kernel_gap`` in ln A and ln B."""
 
     def __add__(self, other: Averages) -> Averages:
         return Averages(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
 
     @property
-    def odds(self) -> np.ndarray:
+    def odds(self) -> Array:
         """ln(m/(1 - m))."""
         return np.log(np.maximum(self.learnt, LEAST)) - np.log(np.maximum(self.left, LEAST))
 
     @property
-    def odds_slopes(self) -> np.ndarray:
+    def odds_slopes(self) -> Array:
         """Derivatives of the odds in ln A and ln B."""
         return self.learnt_slopes * self.odds_per_learnt
 
     @property
-    def odds_per_learnt(self) -> np.ndarray:
+    def odds_per_learnt(self) -> Array:
         return 1 / np.maximum(self.learnt, LEAST) + np.where(
             self.left > LEAST, 1 / np.maximum(self.left, LEAST), 0.0
         )
@@ -54,11 +55,11 @@ class Averages:
 
 def class_averages(
     units: UnitTable,
-    values2: np.ndarray,
-    powers: np.ndarray,
-    snr: np.ndarray,
-    pull: np.ndarray,
-    coupling: np.ndarray,
+    values2: Array,
+    powers: Array,
+    snr: Array,
+    pull: Array,
+    coupling: Array,
 ) -> Averages:
     """Averages over classes with given v², E[v²; class] and x (one row for each pair of couplings).
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._arrays import Array, Bools, Integers
 from ...numerics.roots import newton_rows
 from ..setting import Setting
 
@@ -43,31 +44,31 @@ _ROUNDING = 1e-13  # changes of ln α that mean nothing
 class System:
     """Equations of a family at given u, ln α, and their derivatives in the unknowns z and in u."""
 
-    errors: np.ndarray
-    by_z: np.ndarray
-    by_u: np.ndarray
-    log_alpha: np.ndarray
-    alpha_by_z: np.ndarray
-    alpha_by_u: np.ndarray
+    errors: Array
+    by_z: Array
+    by_u: Array
+    log_alpha: Array
+    alpha_by_z: Array
+    alpha_by_u: Array
 
 
 @dataclass
 class Points:
     """Solutions along a family, one a row."""
 
-    u: np.ndarray
-    z: np.ndarray
-    log_alpha: np.ndarray
-    residual: np.ndarray
-    z_slope: np.ndarray
+    u: Array
+    z: Array
+    log_alpha: Array
+    residual: Array
+    z_slope: Array
     """dz/du along the curve."""
-    slope: np.ndarray
+    slope: Array
     """d ln α/du."""
 
     def __len__(self) -> int:
         return self.u.size
 
-    def __getitem__(self, rows: np.ndarray | slice) -> Points:
+    def __getitem__(self, rows: Bools | Integers | slice) -> Points:
         return Points(*(getattr(self, f.name)[rows] for f in fields(self)))
 
     @classmethod
@@ -75,7 +76,7 @@ class Points:
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
     @property
-    def is_good(self) -> np.ndarray:
+    def is_good(self) -> Bools:
         return (self.residual <= ACCEPTED) & np.isfinite(self.log_alpha) & np.isfinite(self.slope)
 
 
@@ -166,7 +167,7 @@ class Family(ABC):
     def _points(self, u: np.ndarray, z: np.ndarray, residual: np.ndarray) -> Points:
         s = self.system(u, z)
         n, m = z.shape
-        good = np.isfinite(s.by_z).all(axis=(1, 2)) & np.isfinite(s.by_u).all(axis=1)
+        good: Bools = np.all(np.isfinite(s.by_z), axis=(1, 2)) & np.all(np.isfinite(s.by_u), axis=1)
         determinant = np.linalg.det(np.where(good[:, None, None], s.by_z, np.eye(m)))
         good &= determinant != 0
         z_slope = np.zeros((n, m))
@@ -394,7 +395,7 @@ def _choose(condition: np.ndarray, one: Points, other: Points) -> Points:
     return Points(*parts)
 
 
-def _is_monotone(low: Points, high: Points) -> np.ndarray:
+def _is_monotone(low: Points, high: Points) -> Bools:
     """Whether ln α is monotone between neighbours, to judge from values and slopes at both.
 
     A cubic with these is monotone if neither slope exceeds three times the mean one; both must also be
@@ -410,7 +411,8 @@ def _is_monotone(low: Points, high: Points) -> np.ndarray:
         (np.abs(rise) < _ROUNDING) & (np.abs(low.slope) * width < 1e-9) & (np.abs(high.slope) * width < 1e-9)
     )
     is_tiny = width < 1e-6
-    return is_smooth | is_fold | is_flat | is_tiny
+    is_monotone: Bools = is_smooth | is_fold | is_flat | is_tiny
+    return is_monotone
 
 
 def _hermite(low: Points, high: Points, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._arrays import Array
 from ...numerics.roots import decreasing_root
 from ..matrix_channel import MatrixPair
 from ..setting import Setting
@@ -80,11 +81,12 @@ class ClassFamily(Family):
         )
 
     @property
-    def grid(self) -> np.ndarray:
+    def grid(self) -> Array:
         u = self.setting.units.log_grid
         is_coarse = (u < np.log(1e-3)) | (u > np.log(1e6))
         every = np.arange(u.size)
-        return u[np.where(is_coarse, every % 2 == 0, every % 4 == 0) | (every == u.size - 1)]
+        grid: Array = u[np.where(is_coarse, every % 2 == 0, every % 4 == 0) | (every == u.size - 1)]
+        return grid
 
     @property
     def stops(self) -> np.ndarray:
@@ -224,12 +226,13 @@ class ClassFamily(Family):
             snr = self.snr(u, np.exp(log_pull), np.exp(log_coupling), is_rough=True)
             return rough_tilt(setting.units.rough_odds(snr, self.powers))
 
-        def surplus(s: np.ndarray) -> np.ndarray:
+        def surplus(s: Array) -> Array:
             """ln of the pull assumed over the one that τ and q̂₂ give; falls with the share of B."""
             log_pull, log_coupling = couplings(s)
             log_tilt = tilt(log_pull, log_coupling)
             given = setting.matrix.pair(log_tilt, setting.log_hat_scale + log_coupling).log_pull
-            return np.nan_to_num(log_pull + np.log(setting.gamma) - given, nan=np.inf)
+            gap: Array = np.nan_to_num(log_pull + np.log(setting.gamma) - given, nan=np.inf)
+            return gap
 
         with np.errstate(all="ignore"):
             s = np.zeros(u.size)

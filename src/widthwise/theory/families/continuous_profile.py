@@ -20,6 +20,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from ..._arrays import Array
 from ...ingredients.readouts import _Continuous
 from ..units import UnitTable, UnitValues
 from .averages import Averages
@@ -119,7 +120,7 @@ class ContinuousProfile:
         x = np.exp(z)
         return np.where(is_on, x[:n], 0.0), x[n:], v2
 
-    def first_level(self, pull: np.ndarray, coupling: np.ndarray) -> np.ndarray:
+    def first_level(self, pull: Array, coupling: Array) -> Array:
         """v² from which units are learnt: where they leave 0, or jump."""
         jumps = self.jumps(pull, coupling)
         start = 1 / np.maximum(pull, 1e-280)
@@ -256,12 +257,12 @@ class ContinuousProfile:
             )
         return last
 
-    def _cuts(self, levels: np.ndarray, low: float, high: float, share: np.ndarray) -> np.ndarray:
+    def _cuts(self, levels: Array, low: float, high: float, share: Array) -> Array:
         """Ends of panels between two x of one stretch, even in ln v."""
         inside = (self._x > low) & (self._x < high)
         if inside.sum() > 1:
             logs = np.log(np.maximum.accumulate(levels[inside]))
-            cuts = np.interp(logs[0] + share * (logs[-1] - logs[0]), logs, self._x[inside])
+            cuts: Array = np.interp(logs[0] + share * (logs[-1] - logs[0]), logs, self._x[inside])
         else:
             cuts = low + share * (high - low)
         cuts[0], cuts[-1] = low, high

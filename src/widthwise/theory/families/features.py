@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._arrays import Array
 from ...numerics.piecewise import PiecewiseChebyshev
 from ...numerics.roots import decreasing_root
 from ...problem import Problem
@@ -65,7 +66,7 @@ def has_many_features(setting: Setting) -> bool:
     )
 
 
-def solve_features(setting: Setting, alpha: np.ndarray) -> Iterator[tuple[int, Solution]]:
+def solve_features(setting: Setting, alpha: Array) -> Iterator[tuple[int, Solution]]:
     """Solutions in which features are learnt, with the index of their α."""
     features = feature_problem(setting.problem, setting.theory)
     for i, value in enumerate(alpha):
@@ -98,7 +99,7 @@ class _UpperRoot:
     fold, where they are smooth (12 digits).
     """
 
-    def __init__(self, units: UnitTable, log_x: np.ndarray, log_c: np.ndarray) -> None:
+    def __init__(self, units: UnitTable, log_x: Array, log_c: Array) -> None:
         self.units = units
         self._log_x, self._log_c = log_x, log_c
         self.log_fold = float(log_c[0])
@@ -107,7 +108,7 @@ class _UpperRoot:
         self.most = float(log_c[-1])
         """Largest ln c of the table, beyond any α that is computed."""
 
-        def functions(s: np.ndarray) -> np.ndarray:
+        def functions(s: Array) -> Array:
             log_c = self.log_fold + s**2
             u = units(self(log_c))
             return np.stack([np.exp(log_c) * u.kernel_gap, u.entropy])
@@ -118,7 +119,7 @@ class _UpperRoot:
         """ln c_σ, from which a feature alone is better learnt than not."""
 
     def _where_it_wins(self) -> float:
-        def loss(log_c: np.ndarray) -> np.ndarray:
+        def loss(log_c: Array) -> Array:
             gap, _, entropy = self.values(log_c)
             return -entropy - 0.5 * np.exp(log_c) * (self.units.activation.tail_kernel(1.0) - gap)
 
@@ -126,7 +127,7 @@ class _UpperRoot:
         top = np.array([self.least + 20.0])
         return float(decreasing_root(loss, np.array([self.least]), top, atol=1e-14)[0])
 
-    def __call__(self, log_c: np.ndarray) -> np.ndarray:
+    def __call__(self, log_c: Array) -> Array:
         """x."""
         cell = np.clip(np.searchsorted(self._log_c, log_c) - 1, 0, self._log_c.size - 2)
         low, high = self._log_x[cell], self._log_x[cell + 1]
@@ -135,7 +136,7 @@ class _UpperRoot:
         ones = np.ones(log_c.size)
         return self.units.polish(ones, 0.0 * ones, np.exp(log_c), low, high, low + share * (high - low))
 
-    def values(self, log_c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def values(self, log_c: Array) -> tuple[Array, Array, Array]:
         """g(1) - g(Q), its derivative in ln c, and ψ_W - ½xQ."""
         s = np.sqrt(log_c - self.log_fold)
         scaled, slope, _ = self._series(s, 0)
@@ -143,13 +144,13 @@ class _UpperRoot:
         gap = scaled * np.exp(-log_c)
         return gap, slope / (2 * s) * np.exp(-log_c) - gap, entropy
 
-    def exact_values(self, log_c: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def exact_values(self, log_c: Array) -> tuple[Array, Array, Array]:
         """The same from the roots themselves."""
         u = self.units(self(log_c))
         return u.kernel_gap, -u.kernel_slope * overlap_rate(u), u.entropy
 
 
-def overlap_rate(u: UnitValues) -> np.ndarray:
+def overlap_rate(u: UnitValues) -> Array:
     """dQ/d ln c along x = c g'(F(x))."""
     return u.overlap_slope * u.snr / (1 - u.snr * u.kernel_curvature / u.kernel_slope)
 
@@ -196,7 +197,7 @@ class _Sums:
     def __len__(self) -> int:
         return self.log_v2.size
 
-    def terms(self, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def terms(self, n: int) -> tuple[Array, Array, Array]:
         """ln v², weights by power and weights by mass, to sum over the n largest."""
         block = int(np.searchsorted(self._last, n, side="right")) - 1
         whole, rest = slice(0, self._used[block]), slice(self._last[block], n)
@@ -235,7 +236,7 @@ class FeatureProblem:
         # With the n-th feature not yet learnt, at the same coupling.
         self._end_before = self._log_alpha(coupling, gap + self.sums.powers[n - 1] * drop)
 
-    def _log_alpha(self, log_coupling: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    def _log_alpha(self, log_coupling: Array, gap: Array) -> Array:
         return self.setting.log_alpha(log_coupling, np.clip(gap, 0.0, self.power))
 
     def _candidates(self, log_alpha: float) -> list[int]:
@@ -377,7 +378,7 @@ class FeatureProblem:
         slopes = (powers @ (2 * u.overlap * moved), -(powers @ (u.kernel_slope * moved)))
         return Averages(*(np.array([x]) for x in sums), *(np.array([[0.0], [x]]) for x in slopes))
 
-    def snr(self, point: FeaturePoint) -> np.ndarray:
+    def snr(self, point: FeaturePoint) -> Array:
         """x of every class, largest readout first."""
         x = np.zeros(len(self.sums))
         x[: point.n] = self.root(self.sums.log_v2[: point.n] + point.log_coupling)
@@ -412,7 +413,7 @@ def _upper_root(units: UnitTable) -> _UpperRoot | None:
     return _UpperRoot(units, log_x, log_c) if np.all(np.diff(log_c) > 0) else None
 
 
-def _lagrange(nodes: np.ndarray, at: np.ndarray) -> np.ndarray:
+def _lagrange(nodes: Array, at: Array) -> Array:
     """Lagrange polynomials of the nodes (rows) at given places (columns)."""
     apart = at - nodes[:, None]
     result = np.ones((nodes.size, at.size))

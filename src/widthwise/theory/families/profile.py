@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..._arrays import Array
 from ...numerics.roots import decreasing_root
 from ..matrix_channel import MatrixPair
 from ..setting import Setting
@@ -82,10 +83,10 @@ class ProfileFamily(Family):
     def guess(self, u: np.ndarray) -> np.ndarray:
         goal = self.setting.matrix.odds(u)[0]
 
-        def shortfall(z: np.ndarray) -> np.ndarray:
+        def shortfall(z: Array) -> Array:
             return goal - self.state(u, z[:, None], is_rough=True)[2].odds
 
-        def exact(z: np.ndarray) -> np.ndarray:
+        def exact(z: Array) -> Array:
             return goal[bad] - self.state(u[bad], z[:, None])[2].odds
 
         with np.errstate(all="ignore"):
