@@ -40,7 +40,7 @@ __all__ = [
 ALPHAS = (1e-4, 1e4)
 """Where α is drawn."""
 
-PREAMBLE = "import widthwise as ww\nfrom widthwise import Problem, channels, readouts, weights"
+PREAMBLE = "import widthwise as ww\nfrom widthwise import Problem, channels, inputs, readouts, weights"
 """Lines before a pasted problem."""
 
 
@@ -70,6 +70,7 @@ def random_problem(rng: np.random.Generator) -> Drawn:
     # The mean of the output is a parameter of its own; often it is stated also where it need not be.
     shift = rounded(rng.normal()) if rng.random() < 0.7 else 0.0
     problem = _assembled(formula, weights, readouts, make_channel, gamma, shift, rng.random() < 0.3)
+    problem = _coloured(rng.spawn(1)[0], problem)
     kinds = {
         "activation": activation_kind,
         "weights": weights_kind,
@@ -77,6 +78,29 @@ def random_problem(rng: np.random.Generator) -> Drawn:
         "channel": channel_kind,
     }
     return Drawn(problem, kinds, formula)
+
+
+def _coloured(rng: np.random.Generator, problem: ww.Problem) -> ww.Problem:
+    """Half of the problems for which a covariance of the inputs is allowed get one."""
+    if problem.weights != ww.weights.Gaussian() or rng.random() < 0.5:
+        return problem
+    law = random_inputs(rng)
+    try:
+        return problem.replace(inputs=law)
+    except ValueError:  # an activation with a quadratic part
+        return problem
+
+
+def random_inputs(rng: np.random.Generator) -> ww.inputs.InputLaw:
+    """Two eigenvalues far apart, a power law, or eigenvalues over seven decades."""
+    kind = rng.integers(3)
+    if kind == 0:
+        share = rng.uniform(0.02, 0.98)
+        ends = (rounded(10 ** rng.uniform(0, 3)), 1.0)
+        return ww.inputs.Gaussian(ends, (share, 1 - share), normalise=True)
+    if kind == 1:
+        return ww.inputs.PowerLaw(rounded(rng.uniform(0.1, 3)), int(rng.integers(3, 200)))
+    return ww.inputs.Gaussian(10 ** rng.uniform(-6, 1, 20), normalise=True)
 
 
 def random_alphas(rng: np.random.Generator, problem: ww.Problem, n: int) -> np.ndarray:
