@@ -157,14 +157,11 @@ class GaussianMatrix(MatrixChannel):
 class SpectralMatrix(MatrixChannel):
     """S̄ = Wᵀ D_v W/√(kd): the odds from its spectral curve, as piecewise polynomials in ln η.
 
-    ``is_rough`` asks for three digits only, from which :meth:`log_snr_of` goes on with ``exact``.
+    ``is_rough`` asks for three digits only.
     """
 
-    def __init__(
-        self, readouts: Readouts, gamma: float, *, is_rough: bool = False, exact: MatrixDenoiser | None = None
-    ) -> None:
+    def __init__(self, readouts: Readouts, gamma: float, *, is_rough: bool = False) -> None:
         denoiser = MatrixDenoiser(readouts, gamma)
-        self._exact = exact
 
         def functions(u: Array) -> Array:
             odds = denoiser.log_odds(np.exp(u))
@@ -227,18 +224,6 @@ class SpectralMatrix(MatrixChannel):
             u = new
             if done:
                 break
-        return u if self._exact is None else self._refined(u, goal, self._exact)
-
-    def _refined(self, u: Array, goal: Array, exact: MatrixDenoiser) -> Array:
-        """ln η from a rough value, by steps with the rough slope; what is beyond the table stays rough."""
-        inside = np.nonzero((u > _LOW) & (u < _HIGH))[0]
-        u = u.copy()
-        for _ in range(_N_STEPS):
-            if not inside.size:
-                break
-            step = (exact.log_odds(np.exp(u[inside])) - goal[inside]) / self.odds(u[inside])[1]
-            u[inside] -= np.clip(step, -1.0, 1.0)
-            inside = inside[np.abs(step) > 1e-13 * (1 + np.abs(u[inside]))]
         return u
 
     def rough_log_snr_of(self, odds: Array) -> Array:
@@ -265,11 +250,9 @@ class SpectralMatrix(MatrixChannel):
 def matrix_channel(readouts: Readouts, gamma: float, *, is_rough: bool = False) -> SpectralMatrix:
     """The matrix channel of a readout law and width, made once; of many atoms, from groups of them."""
     most = MOST_ATOMS // 4 if is_rough else MOST_ATOMS
-    n_atoms = len(readouts.values) if isinstance(readouts, Discrete) else 0
-    exact = MatrixDenoiser(readouts, gamma) if is_rough and n_atoms <= MOST_ATOMS else None
     if isinstance(readouts, Discrete) and len(readouts.values) > most:
         readouts = grouped(readouts, most)
-    return SpectralMatrix(readouts, gamma, is_rough=is_rough, exact=exact)
+    return SpectralMatrix(readouts, gamma, is_rough=is_rough)
 
 
 def grouped(law: Discrete, n_groups: int) -> Discrete:

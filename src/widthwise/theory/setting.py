@@ -19,7 +19,7 @@ __all__ = ["MOST_CLASSES", "THEORIES", "ReadoutClasses", "Setting", "readout_cla
 THEORIES = ("main", "factorised")
 MOST_CLASSES = 1000
 """Sizes of readouts up to which problems with a matrix part are solved."""
-_MANY = 24  # sizes of readouts
+_MANY = 64  # sizes of readouts
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,7 @@ class Setting:
     def spectral(self) -> MatrixChannel:
         """The channel of the universal branch, which both theories share.
 
-        For many features without a quadratic part nothing but the reported tilt needs it: a rough table is
-        where that begins.
+        Three digits for many features without a quadratic part, where nothing but the reported tilt needs it.
         """
         is_rough = self.mu2_squared == 0 and self.classes is not None and len(self.classes) > _MANY
         return matrix_channel(self.problem.readouts, self.gamma, is_rough=is_rough)
