@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy as np
 from .._display import Plotted
 from ..numerics.roots import bracketed_root
 from ..problem import Problem
+from .families.base import Points
 from .families.classes import ClassFamily
 from .families.features import feature_problem, has_many_features
 from .families.perfect import can_be_perfect
@@ -187,15 +188,13 @@ def births(problem: Problem, theory: str = "main") -> tuple[Birth, ...]:
     for family in specialised_families(problem, theory):
         if not isinstance(family, ClassFamily) or family.moving + 1 == values2.size:
             continue
-        nodes, is_joined = family.curve
-        if len(nodes) < 2:
+        if len(family.curve[0]) < 2:
             continue
         last = family.moving + 1 if family.smaller is Root.ZERO else values2.size - 1
-        for k in range(family.moving + 1, last + 1):
-            found += [
-                Birth(alpha, float(np.sqrt(values2[k])), k)
-                for alpha in _births_along(family, k, nodes, is_joined)
-            ]
+        found += [
+            Birth(alpha, float(np.sqrt(values2[k])), k)
+            for k, alpha in _births_along(family, list(range(family.moving + 1, last + 1)))
+        ]
     unique: list[Birth] = []
     for birth in sorted(found, key=lambda b: (b.number, b.alpha)):
         if not any(b.number == birth.number and abs(b.alpha / birth.alpha - 1) < 1e-9 for b in unique):
@@ -203,26 +202,48 @@ def births(problem: Problem, theory: str = "main") -> tuple[Birth, ...]:
     return tuple(unique)
 
 
-def _births_along(family: ClassFamily, k: int, nodes, is_joined) -> list[float]:  # type: ignore[no-untyped-def]
-    log_v2 = math.log(family.values2[k])
+def _births_along(family: ClassFamily, numbers: list[int]) -> list[tuple[int, float]]:
+    """Number and α of each class that leaves 0 along a family: where ln v²A changes its sign.
 
-    def surplus(points) -> np.ndarray:  # type: ignore[no-untyped-def]
+    All of them at once, by the Illinois variant of regula falsi.
+    """
+    nodes, is_joined = family.curve
+    log_v2 = np.log(family.values2[numbers])
+
+    def log_pull(points: Points) -> np.ndarray:
         pair = family.setting.matrix.pair(points.z[:, 0], family.setting.log_hat_scale + points.z[:, 1])
-        return pair.log_pull - math.log(family.setting.gamma) + log_v2
+        return np.asarray(pair.log_pull - math.log(family.setting.gamma))
 
-    values = surplus(nodes)
-    found = []
-    for i in np.nonzero((values[:-1] * values[1:] < 0) & is_joined[:-1])[0]:
-        start = nodes.z[i : i + 1]
-
-        def at(u: float, start: np.ndarray = start) -> float:
-            return float(surplus(family.at(np.array([u]), start))[0])
-
-        u, _ = bracketed_root(at, float(nodes.u[i]), float(nodes.u[i + 1]), xtol=1e-15, ftol=1e-14)
-        point = family.at(np.array([u]), start)
-        if point.is_good[0]:
-            found.append(float(np.exp(point.log_alpha[0])))
-    return found
+    values = log_pull(nodes)[:, None] + log_v2
+    left, column = np.nonzero((values[:-1] * values[1:] < 0) & is_joined[:-1, None])
+    if not left.size:
+        return []
+    low_u, high_u, low_z, high_z = nodes.u[left], nodes.u[left + 1], nodes.z[left], nodes.z[left + 1]
+    at_low, at_high = values[left, column], values[left + 1, column]
+    side = np.zeros(left.size)
+    found = nodes[left]
+    active = np.arange(left.size)
+    for _ in range(_N_STEPS):
+        share = np.clip(at_low / (at_low - at_high), 0.0, 1.0)[active]
+        u = low_u[active] + share * (high_u - low_u)[active]
+        point = family.at(u, low_z[active] + share[:, None] * (high_z - low_z)[active])
+        for f in fields(Points):
+            getattr(found, f.name)[active] = getattr(point, f.name)
+        value = log_pull(point) + log_v2[column[active]]
+        is_low = value * at_low[active] > 0
+        for rows, new, ends_u, ends_z, at_end, at_other, mark in (
+            (active[is_low], is_low, low_u, low_z, at_low, at_high, 1),
+            (active[~is_low], ~is_low, high_u, high_z, at_high, at_low, -1),
+        ):
+            at_other[rows] *= np.where(side[rows] == mark, 0.5, 1.0)
+            ends_u[rows], ends_z[rows], at_end[rows] = u[new], point.z[new], value[new]
+            side[rows] = mark
+        is_close = np.abs(high_u - low_u)[active] <= 1e-15 * np.abs(u)
+        active = active[(np.abs(value) > 1e-14) & ~is_close & point.is_good]
+        if not active.size:
+            break
+    good = found.is_good
+    return [(numbers[c], float(np.exp(a))) for c, a in zip(column[good], found.log_alpha[good], strict=True)]
 
 
 def _marks(problem: Problem, alpha_max: float) -> list[float]:
