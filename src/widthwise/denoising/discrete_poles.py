@@ -18,6 +18,9 @@ _N_OPENING = 30  # Newton steps for the noise at which a gap opens; five are typ
 _SMALL, _N_SERIES = 0.05, 13  # ln(1 - u) + u by its series: 0.05^13 = 1e-17
 
 
+_LEAST = 1e-140  # squared distance from a pole: a first guess may lie on one
+
+
 class DiscretePoles(Poles):
     has_whole_bands = True
 
@@ -42,6 +45,7 @@ class DiscretePoles(Poles):
                 np.subtract(a[block], ai, out=d)
                 np.multiply(d, d, out=w)
                 w += t[block]
+                np.maximum(w, _LEAST, out=w)
                 np.divide(1.0, w, out=w)
                 np.multiply(w, ci, out=term)
                 v1[block] += term
@@ -58,6 +62,7 @@ class DiscretePoles(Poles):
                 np.subtract(a[block], ai, out=d)
                 np.multiply(d, d, out=w)
                 w += t[block]
+                np.maximum(w, _LEAST, out=w)
                 np.divide(1.0, w, out=w)
                 np.multiply(w, ci, out=term)
                 weight1 += term
