@@ -385,3 +385,10 @@ def test_many_at_once_equal_one_by_one():
     one_by_one = [[denoiser.mmse(x) for x in row] for row in snr]
     np.testing.assert_allclose(denoiser.mmse(snr), one_by_one, rtol=1e-13)
     np.testing.assert_allclose(denoiser.evaluate(snr)[0], one_by_one, rtol=1e-13)
+
+
+def test_a_point_on_a_pole_gives_finite_sums():
+    """A first guess may lie on one: division by zero before."""
+    poles = DiscretePoles(Discrete((-1.2, 0.8), (0.4, 0.6), normalise=True), 0.7)
+    for sums in (poles.sums, poles.all_sums):
+        assert all(np.all(np.isfinite(s)) for s in sums(poles.where.copy(), np.zeros(2)))

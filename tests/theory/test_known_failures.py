@@ -144,3 +144,34 @@ def test_labels_without_a_variance():
     s = ww.solve(problem, 1.3)
     assert not np.isnan(s.gibbs_error) and not np.isnan(s.bayes_error)
     assert 0 < s.excess_error < 0.08
+
+
+# --- wrong before every class had a family, or a class could be held between its roots ------------
+
+
+def test_nine_sizes_have_the_equilibrium_with_one_learnt():
+    weights = ww.weights.GaussianMixture.normalised((-0.2826, 0.0701), (0.003, 1.2225), (0.1987, 0.8013))
+    values = np.arange(1, 10) ** -0.57
+    readouts = ww.readouts.Discrete(values, np.full(9, 1 / 9), normalise=True)
+    problem = ww.Problem("clip(x,-0.5,1.3)", weights, readouts, 0.265, 0.4652)
+    universal, best = (ww.solve(problem, 0.96157, branch=b) for b in ("universal", "equilibrium"))
+    assert best.n_learnt == 1 and best.is_stable
+    assert best.free_entropy > universal.free_entropy and best.excess_error < universal.excess_error
+
+
+def test_labels_that_say_all_but_nothing():
+    """A sign with a shift of 37 standard deviations had no solution at any α."""
+    problem = ww.Problem("0.1282*(leaky(x,0.01))", channel=ww.channels.Sign(shift=1.42), gamma=1.482)
+    low, high = (ww.solve(problem, alpha) for alpha in (1e-3, 1e3))
+    assert low.is_converged and high.is_converged and low.is_stable
+    assert low.excess_error == pytest.approx(high.excess_error, rel=1e-12)
+    assert 0 < low.mutual_information < high.mutual_information < 1e-20
+    assert high.mutual_information / low.mutual_information == pytest.approx(1e6, rel=1e-6)
+
+
+def test_a_profile_is_followed_past_a_sharp_fold():
+    """Sparse weights, uniform readouts: a piece of the curve was missing, and information fell."""
+    problem = ww.Problem("he2(x)/sqrt(2)+he3(x)/6", "sparse-gaussian(0.04829)", "uniform", 2.241, 0.03955)
+    curve = ww.learning_curve(problem, np.linspace(0.0055, 0.0075, 11))
+    assert np.all(np.diff(curve.mutual_information) > 0) and np.all(np.diff(curve.excess_error) < 0)
+    assert {s.branch for s in curve} == {"specialised", "universal"}

@@ -90,3 +90,14 @@ def test_one_huge_rare_readout():
     share = 0.02 * readouts.probabilities[0]
     assert np.exp(u + np.log(matrix.mmse(u)[0]))[-4:] == pytest.approx(share * (2 - share), rel=1e-6)
     assert np.all(np.diff(matrix.odds(u)[0]) > 0)
+
+
+def test_pull_across_a_splitting():
+    """A Gauss rule over the kink was off by 7e-8 where a band splits between τ and τ + q̂₂."""
+    readouts = ww.readouts.Discrete((-1.1384, 0.656, 0.8604), (0.644, 0.3169, 0.0391), normalise=True)
+    denoiser = ww.denoising.MatrixDenoiser(readouts, 0.6216)
+    for splitting in denoiser.splittings:
+        tilt, hat = splitting * np.exp(-0.05), splitting * (np.exp(0.05) - np.exp(-0.05))
+        (before, after), _, (slope, _) = denoiser.evaluate([tilt, tilt + hat])
+        pair = SpectralMatrix(readouts, 0.6216).pair(np.log([tilt]), np.log([hat]))
+        assert np.exp(pair.log_pull[0]) == pytest.approx((before - after) / -slope, rel=1e-10)

@@ -66,8 +66,8 @@ class _Moving(ClassFamily):
 
     def state(self, u: np.ndarray, z: np.ndarray) -> ClassState:
         setting, units = self.setting, self.setting.units
-        pull, coupling = self.couplings(z)
         pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + z[:, 1])
+        pull, coupling = np.exp(pair.log_pull) / setting.gamma, np.exp(z[:, 1])
         number, moving = np.arange(self.values2.size), np.asarray(self.moving)[:, None]
         upper = units.roots(self.values2, pull, coupling, Root.HIGHEST)
         lower = units.roots(self.values2, pull, coupling, Root.LOWEST)
