@@ -248,7 +248,7 @@ class LocalProcesses(Executor):
                     except Exception as error:
                         self._end(future, error)
         except (EOFError, BrokenPipeError):
-            code = self._workers.pop(position).process.wait()
+            code = self._workers.pop(position).close()
             with self._change:
                 wanted = self._ends.pop(future, None)
             future.set_exception(wanted or self._cause(code, _n_starved_of_memory() > n_starved))
@@ -302,6 +302,8 @@ class LocalProcesses(Executor):
     def _worker(self, position: int) -> _Worker:
         worker = self._workers.get(position)
         if worker is None or not worker.is_alive:
+            if worker is not None:
+                worker.close()
             worker = self._workers[position] = _Worker(self._environment)
             paths = [path or os.getcwd() for path in sys.path]
             send(worker.stdin, (os.getpid(), paths))
@@ -392,10 +394,13 @@ class _Worker:
     def is_alive(self) -> bool:
         return self.process.poll() is None
 
-    def close(self) -> None:
+    def close(self) -> int:
+        """Let it come to its end; its exit code."""
         with contextlib.suppress(OSError):
             self.stdin.close()
-        self.process.wait()
+        code = self.process.wait()
+        self.stdout.close()
+        return code
 
 
 def _environment(n_threads: int) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Learners that cost nothing, fail in every way, or wait: named in tasks as ``trivial_learners:walk``."""
 
+import contextlib
 import errno
 import os
 import time
@@ -80,7 +81,10 @@ def threads(instance):
     import jax.numpy as jnp
 
     jnp.ones(3).sum().block_until_ready()
-    names = [path.read_text() for path in Path("/proc/self/task").glob("*/comm")]
+    names = []
+    for path in Path("/proc/self/task").glob("*/comm"):
+        with contextlib.suppress(OSError):  # a thread that has ended since
+            names.append(path.read_text())
     return {
         "excess_error": float(os.environ["OMP_NUM_THREADS"]),
         "jax_threads": float(sum("XLAEigen" in name for name in names)),
