@@ -2,10 +2,10 @@
 
 The setting of arXiv:2605.10395 (tanh(2x) without its linear part, label noise 0.04, γ = ½) at smaller d.
 Chains start on the features that the theory predicts to be learnt; see ``widthwise.studies.feature_hmc``.
-Writes ``scaling_hmc.csv`` beside this file, one row a run. Runs are kept in a store: a second call
-goes on where the first one stopped.
+Adds to ``scaling_hmc.csv`` beside this file, one row a run, those that it does not have yet. Runs under way
+are kept in a store: a second call goes on where the first one stopped.
 
-    python examples/scaling_hmc.py --store runs/scaling
+    python examples/scaling_hmc.py --dimensions 140 --alphas 0.9
 """
 
 import argparse
@@ -17,6 +17,8 @@ from widthwise.sweeps import Sweep
 
 TABLE = Path(__file__).with_suffix(".csv")
 ACTIVATION = "tanh(2*x) - 0.7294775314861*x"
+Key = tuple[int, float, int]  # d, alpha, seed
+Row = dict[str, str]
 ALPHAS = (0.6, 0.9, 1.2, 1.5, 2.1, 3.0)
 
 
@@ -30,34 +32,51 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--dimensions", type=int, nargs="+", default=[60, 100])
+    parser.add_argument("--alphas", type=float, nargs="+", default=ALPHAS)
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--iterations", type=int, default=800)
     parser.add_argument("--store", default="scaling_hmc_runs")
     options = parser.parse_args()
-    learner = ("widthwise.studies.feature_hmc:hmc_on_learnt", {"iterations": options.iterations})
-    rows = []
+    rows = read()
     for d in options.dimensions:
-        problem = problem_at(d)
-        sweep = Sweep([problem], [d], ALPHAS, options.seeds, [learner])
-        sweep.run(options.store, n_workers=1)
-        store = ww.open_store(options.store)
-        for task in sweep.tasks():
-            run = store.read(task)
-            theory = ww.solve(problem, task.alpha)
-            rows.append(
-                {
-                    "d": d,
-                    "alpha": task.alpha,
-                    "seed": task.seed,
-                    "iterations": options.iterations,
-                    "excess_error": f"{run.scalar('excess_error'):.6g}",
-                    "excess_error_theory": f"{theory.excess_error:.6g}",
-                }
-            )
+        for alpha in options.alphas:
+            wanted = [seed for seed in range(options.seeds) if (d, alpha, seed) not in rows]
+            if wanted:
+                rows |= measure(d, alpha, wanted, options.iterations, options.store)
+                write(rows)
+
+
+def measure(d: int, alpha: float, seeds: list[int], iterations: int, path: str) -> dict[Key, Row]:
+    problem = problem_at(d)
+    theory = ww.solve(problem, alpha).require()
+    learner = ("widthwise.studies.feature_hmc:hmc_on_learnt", {"iterations": iterations})
+    sweep = Sweep([problem], [d], [alpha], seeds, [learner])
+    sweep.run(path, n_workers=1)
+    store = ww.open_store(path)
+    return {
+        (d, alpha, task.seed): {
+            "d": str(d),
+            "alpha": str(alpha),
+            "seed": str(task.seed),
+            "iterations": str(iterations),
+            "excess_error": f"{store.read(task).scalar('excess_error'):.6g}",
+            "excess_error_theory": f"{theory.excess_error:.6g}",
+        }
+        for task in sweep.tasks()
+    }
+
+
+def read() -> dict[Key, Row]:
+    with TABLE.open(newline="") as file:
+        return {(int(row["d"]), float(row["alpha"]), int(row["seed"])): row for row in csv.DictReader(file)}
+
+
+def write(rows: dict[Key, Row]) -> None:
+    ordered = [rows[key] for key in sorted(rows)]
     with TABLE.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]))
+        writer = csv.DictWriter(file, list(ordered[0]))
         writer.writeheader()
-        writer.writerows(rows)
+        writer.writerows(ordered)
 
 
 if __name__ == "__main__":
