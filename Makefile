@@ -5,6 +5,7 @@
 #   make fuzz N=1000 SEED=7                 more random problems, from this seed on (fresh ones without)
 #   make kills N=200                        kill running sweeps, so often
 #   make soak N=2000                        ask the page so many things
+#   make repeat N=50                        run the tests that wait so often, beside busy processes
 #   WIDTHWISE_PATIENCE=5 make test          have the tests that wait do so five times as long
 PYTHON ?= python3
 WORKERS ?= 2
@@ -24,7 +25,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	VECLIB_MAXIMUM_THREADS=1 NUMBA_NUM_THREADS=1
 
 .DEFAULT_GOAL := help
-.PHONY: browser help demo test test-fast test-lowest fuzz kills soak coverage lint bench docs hooks newest clean
+.PHONY: browser help demo test test-fast test-lowest fuzz kills soak repeat coverage lint bench docs hooks newest clean
 
 help: ## list the targets
 	@echo "make <target>, where <target> is one of"
@@ -58,6 +59,9 @@ test-lowest: ## run the quick tests with the lowest versions of all dependencies
 	build/lowest/bin/python -m pip install --quiet --no-deps --editable .
 	$(ONE_THREAD) build/lowest/bin/python -m pytest -n $(WORKERS) --dist loadgroup -m "not slow" \
 		-p no:cacheprovider $(PYTEST_ARGS)
+
+repeat: $(STAMP) browser ## run the tests that wait, kill or measure N times beside four busy processes, and count
+	$(ONE_THREAD) $(BIN)/python tools/repeat_tests.py -n $(N) -- $(PYTEST_ARGS)
 
 coverage: $(STAMP) browser ## run all the tests and say which lines they never reach
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --cov --cov-report=term:skip-covered \

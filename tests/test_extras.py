@@ -6,7 +6,12 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
+from patience import PATIENCE
 from widthwise._extras import EXTRAS
+
+pytestmark = pytest.mark.waits
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -28,7 +33,7 @@ problem = ww.Problem("relu", gamma=0.6)
 
 def without_extras(code: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-c", BLOCK + code], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", BLOCK + code], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from patience import PATIENCE
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 from imports import LAYERS, PACKAGE, PICTURE, draw, layer_of, modules_of, package_imports, violations
 
@@ -86,9 +88,10 @@ def upward(lines: list[str]) -> list[str]:
     return found
 
 
+@pytest.mark.waits
 def test_no_import_points_upwards_while_the_package_is_used():
     done = subprocess.run(
-        [sys.executable, "-c", WATCH + WORK], capture_output=True, text=True, timeout=120, check=True
+        [sys.executable, "-c", WATCH + WORK], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     lines = [line for line in done.stdout.splitlines() if line.startswith("import ")]
     loaded = {line.split()[2] for line in lines}
@@ -101,16 +104,18 @@ def loaded_by(statement: str) -> list[str]:
     """The heavy modules that a fresh interpreter has loaded after running ``statement``."""
     report = f"import sys; print(*[m for m in {HEAVY!r} if m in sys.modules])"
     result = subprocess.run(
-        [sys.executable, "-c", f"{statement}\n{report}"], capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", f"{statement}\n{report}"], capture_output=True, text=True, timeout=PATIENCE
     )
     assert result.returncode == 0, result.stderr
     return result.stdout.split()
 
 
+@pytest.mark.waits
 def test_import_loads_nothing_heavy():
     assert loaded_by("import widthwise") == []
 
 
+@pytest.mark.waits
 def test_heavy_modules_are_noticed():
     assert loaded_by("import scipy") == ["scipy"]
 

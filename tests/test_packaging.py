@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import widthwise as ww
+from patience import PATIENCE
 
 pytest.importorskip("build")
 
@@ -23,7 +24,12 @@ NO_INDEX = ("Could not find a version", "Connection", "No matching distribution"
 def run(command: list, **options) -> subprocess.CompletedProcess:
     environment = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "VIRTUAL_ENV")}
     return subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, timeout=900, env=environment, **options
+        list(map(str, command)),
+        capture_output=True,
+        text=True,
+        timeout=8 * PATIENCE,
+        env=environment,
+        **options,
     )
 
 

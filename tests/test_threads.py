@@ -9,6 +9,7 @@ import pytest
 import scipy.linalg.blas  # noqa: F401  # loads the BLAS of SciPy
 
 import widthwise as ww
+from patience import PATIENCE
 from widthwise._threads import SMALL, n_cores, one_thread_below
 
 threadpoolctl = pytest.importorskip("threadpoolctl")
@@ -81,6 +82,7 @@ print(sum("tf_XLA" in name for name in names))
 """
 
 
+@pytest.mark.waits
 @pytest.mark.skipif(not os.path.isdir("/proc/self/task") or n_cores() < 2, reason="needs threads to count")
 def test_jax_starts_one_thread_on_two_cores_unless_told_otherwise():
     """And leaves nothing in the environment for other programs to find."""
@@ -89,7 +91,11 @@ def test_jax_starts_one_thread_on_two_cores_unless_told_otherwise():
         clean = {k: v for k, v in os.environ.items() if k not in ("NPROC", "XLA_FLAGS")}
         code = "import os; os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])" + COUNT
         done = subprocess.run(
-            [sys.executable, "-c", code], env=clean | environment, capture_output=True, text=True, timeout=120
+            [sys.executable, "-c", code],
+            env=clean | environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
         )
         assert done.returncode == 0, done.stderr
         return int(done.stdout)

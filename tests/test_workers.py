@@ -30,6 +30,7 @@ from worker_calls import (
 )
 
 HERE = Path(__file__).parent
+pytestmark = pytest.mark.waits
 LIMIT = PATIENCE / 120  # seconds for what is to be ended; plenty for what is not
 
 

@@ -28,7 +28,7 @@ HERE = Path(__file__).resolve().parents[1] / "tests"
 for folder in (HERE, HERE / "sweeps"):
     sys.path.insert(0, str(folder))
 import widthwise as ww  # noqa: E402
-from patience import is_alive, until  # noqa: E402
+from patience import PATIENCE, is_alive, until  # noqa: E402
 from widthwise.sweeps import Sweep, open_store  # noqa: E402
 from widthwise.sweeps.result_file import digest  # noqa: E402
 from widthwise.sweeps.store import Store  # noqa: E402
@@ -226,7 +226,7 @@ class OnDask(Here):
             )
         self.workers = [worker for worker in self.workers if worker.poll() is None]
         while len(self.workers) < 2:
-            options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "60")
+            options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", str(PATIENCE))
             self.workers.append(self._dask("worker", self.address, *options))
 
     def _dask(self, *command: str) -> subprocess.Popen[bytes]:

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 import widthwise as ww
+from patience import PATIENCE
 from widthwise.cli import main
 from widthwise.cli.app import COMMANDS, app
 
@@ -67,15 +68,17 @@ def test_unknown_option(capsys):
     assert capsys.readouterr().err.startswith("error: no such option")
 
 
+@pytest.mark.waits
 def test_commands_are_imported_only_when_called():
     code = (
         "import sys; from widthwise.cli import main; main(['predict', '--alpha', '1', '--json']); "
         "print(*[f'widthwise.cli.{m}' in sys.modules for m in ('predict', 'spectrum')], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert done.stderr.splitlines()[-1] == "True False"
 
 
+@pytest.mark.waits
 @pytest.mark.skipif(os.name != "posix", reason="bash")
 @pytest.mark.parametrize(
     ("words", "offered"),
@@ -93,7 +96,7 @@ def test_shell_completion(words, offered):
         "COMP_CWORD": str(len(words.split()) - 1),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "widthwise"], capture_output=True, text=True, timeout=60, env=environment
+        [sys.executable, "-m", "widthwise"], capture_output=True, text=True, timeout=PATIENCE, env=environment
     )
     assert done.stdout.split() == offered
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import widthwise as ww
+from patience import PATIENCE
 from widthwise import _interrupt, _starting
 from widthwise.cli import main
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals")
+pytestmark = [pytest.mark.waits, pytest.mark.skipif(os.name != "posix", reason="signals")]
 
 
 def ctrl_c(*_, **__):
@@ -84,7 +85,7 @@ def test_while_importing(tmp_path):
         env={**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{source}"},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
 
@@ -106,7 +107,7 @@ with as_command():
 )
 def test_what_does_not_end_is_ended(then):
     done = subprocess.run(
-        [sys.executable, "-c", STUCK.format(then=then)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", STUCK.format(then=then)], capture_output=True, text=True, timeout=PATIENCE
     )
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
 

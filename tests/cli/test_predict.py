@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import widthwise as ww
+from patience import PATIENCE
 from widthwise.cli import main
 from widthwise.theory.solution import FIELDS
 
@@ -259,29 +260,34 @@ def test_absurd_sizes_end_without_a_traceback(capsys, option, size):
 # --- manners -------------------------------------------------------------------------------------
 
 
+@pytest.mark.waits
 def test_as_a_program():
     done = subprocess.run(
-        [*SPAWN, "predict", "--alpha", "1", "--json"], capture_output=True, text=True, timeout=60
+        [*SPAWN, "predict", "--alpha", "1", "--json"], capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 0
     assert json.loads(done.stdout)["points"][0]["alpha"] == 1.0
     assert done.stderr.startswith("1 point in")
-    done = subprocess.run([*SPAWN, "predict", "--gamma", "-1"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [*SPAWN, "predict", "--gamma", "-1"], capture_output=True, text=True, timeout=PATIENCE
+    )
     assert done.returncode == 2
     assert done.stdout == ""
     assert done.stderr == "error: --gamma must be > 0 (hidden units per input, k/d); got -1\n"
 
 
+@pytest.mark.waits
 def test_nothing_heavy_is_imported():
     heavy = ("matplotlib", "rich", "scipy", "xarray", "pandas", "jax", "numba")
     code = (
         "import sys; from widthwise.cli import main; main(['predict', '--alpha', '1', '--json']); "
         f"print([m for m in {heavy!r} if m in sys.modules], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     assert done.stderr.splitlines()[-1] == "[]"
 
 
+@pytest.mark.waits
 @pytest.mark.skipif(os.name != "posix", reason="pipes and signals of Unix")
 def test_a_reader_that_leaves_is_no_error():
     process = subprocess.Popen(
@@ -290,7 +296,7 @@ def test_a_reader_that_leaves_is_no_error():
     process.stdout.close()
     err = process.stderr.read().decode()
     process.stderr.close()
-    assert process.wait(60) == 141
+    assert process.wait(PATIENCE) == 141
     assert "Traceback" not in err
     assert "Broken" not in err
 

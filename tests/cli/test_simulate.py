@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 
 import widthwise as ww
+from patience import PATIENCE, until
 from widthwise.cli import main
 from widthwise.sweeps import Sweep, open_store
 
@@ -151,12 +151,14 @@ def test_failed_task_is_told_and_is_exit_code_1(tmp_path, sweep, capsys):
     assert "failed: " in capsys.readouterr().err
 
 
+@pytest.mark.waits
 def test_no_cluster_is_a_sentence(sweep, capsys, monkeypatch):
     monkeypatch.setattr("widthwise.sweeps.cluster._FIRST_ANSWER", 0.3)
     assert main(["simulate", str(sweep), "--cluster", "tcp://127.0.0.1:9"]) == 1
     assert "error: --cluster: no Dask scheduler answers" in capsys.readouterr().err
 
 
+@pytest.mark.waits
 def test_ctrl_c_is_exit_code_130(tmp_path, sweep):
     """The first instance is finished, the second waits in the middle for a file that never comes."""
     sweep.write_text(SWEEP.format(pause=0.0) + f'hold = "{tmp_path / "never"}"\n')
@@ -168,12 +170,14 @@ def test_ctrl_c_is_exit_code_130(tmp_path, sweep):
         text=True,
     )
     try:
-        deadline = time.monotonic() + 120
-        while not (list(runs.glob("results/*.nc")) and list(runs.glob("checkpoints/*.npz"))):
-            assert process.poll() is None and time.monotonic() < deadline
-            time.sleep(0.05)
+        until(
+            lambda: (
+                (list(runs.glob("results/*.nc")) and list(runs.glob("checkpoints/*.npz")))
+                or process.poll() is not None
+            )
+        )
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=PATIENCE)
     finally:
         process.kill()
     assert process.returncode == 130, said

@@ -47,10 +47,12 @@ def install() -> str | None:
         return path
     if shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
         for command in (("apt-get", "update"), ("apt-get", "install", "--yes", "chromium")):
-            subprocess.run(command, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, timeout=900)
+            subprocess.run(
+                command, env={**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, timeout=8 * PATIENCE
+            )
         if path := installed():
             return path
-    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], timeout=900)
+    subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], timeout=8 * PATIENCE)
     return installed()
 
 

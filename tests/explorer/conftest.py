@@ -12,8 +12,12 @@ import widthwise as ww
 def pytest_collection_modifyitems(items):
     # A server and a browser are shared by the whole folder: one worker process runs all of it.
     for item in items:
-        if "explorer" in item.path.parts and "page" in getattr(item, "fixturenames", ()):
+        names = getattr(item, "fixturenames", ())
+        if "explorer" in item.path.parts and "page" in names:
             item.add_marker(pytest.mark.xdist_group("explorer"))
+        if "explorer" in item.path.parts and "chromium" in names:
+            item.add_marker(pytest.mark.waits)
+            item.add_marker(pytest.mark.browser)
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,8 @@ from widthwise._workers import TookTooLong, WorkerDied
 from widthwise.explorer.asking import ask
 from widthwise.explorer.compute import Cache, Dropped, Workers
 
+pytestmark = pytest.mark.waits
+
 
 @pytest.fixture
 def workers():

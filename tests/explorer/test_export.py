@@ -140,6 +140,7 @@ def test_a_port_in_use_is_one_sentence(capsys):
     assert message.count("\n") == 1 and f"--port {port} at 127.0.0.1 cannot be used: Address" in message
 
 
+@pytest.mark.waits
 def test_command_serves_until_interrupted():
     import re
     import signal

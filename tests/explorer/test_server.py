@@ -13,6 +13,8 @@ from patience import PATIENCE
 from widthwise.explorer.security import is_home, new_token
 from widthwise.explorer.serve import Running
 
+pytestmark = pytest.mark.waits
+
 
 def fetch(address, path="", data=None, **headers):
     request = urllib.request.Request(address + path, data=data, headers=headers)

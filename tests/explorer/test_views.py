@@ -1,12 +1,12 @@
 """The views below the curve, in a real browser."""
 
 import pytest
-from browser import choose, opened, traces, type_into, until, wait_for_curve
+from browser import LONG, choose, opened, traces, type_into, until, wait_for_curve
 
 pytestmark = pytest.mark.slow
 
 TWO_JUMPS = "?activation=own&weights=rademacher&readouts=four-point&alpha=3.6"
-PATIENT = 300_000
+PATIENT = 3 * LONG
 """Milliseconds for what has to be compiled first."""
 
 POINTED = "document.getElementById('point-words').textContent.startsWith('Pointed at α = ')"

@@ -7,17 +7,18 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 import widthwise as ww
+from patience import PATIENCE, until
 from widthwise.sweeps import Sweep, open_store
 from widthwise.sweeps.cluster import DaskCluster
 from widthwise.sweeps.result_file import digest
 
 pytest.importorskip("distributed")
+pytestmark = pytest.mark.waits
 
 HERE = os.path.dirname(__file__)
 SWEEP = Sweep(
@@ -54,9 +55,8 @@ class Cluster:
         return self.start("scheduler", "--host", "127.0.0.1", "--port", str(self.port), "--no-dashboard")
 
     def worker(self):
-        return self.start(
-            "worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "60"
-        )
+        options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", str(PATIENCE))
+        return self.start("worker", self.address, *options)
 
     def stop(self):
         for process in reversed(self.processes):
@@ -79,15 +79,6 @@ def digests(folder):
     return {key: digest(store.read(key)) for key in store.entries()}
 
 
-def wait_for(condition, seconds=120.0):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("nothing happened for too long")
-
-
 @pytest.mark.slow
 def test_cluster_that_loses_a_worker_and_its_scheduler(tmp_path, cluster):
     with ThreadPoolExecutor(4) as threads:
@@ -105,10 +96,10 @@ def test_cluster_that_loses_a_worker_and_its_scheduler(tmp_path, cluster):
     def n_results():
         return len(list(results.glob("*.nc")))
 
-    wait_for(lambda: n_results() >= 3)
+    until(lambda: n_results() >= 3)
     workers[0].send_signal(signal.SIGKILL)
     n_then = n_results()
-    wait_for(lambda: n_results() >= n_then + 3)
+    until(lambda: n_results() >= n_then + 3)
     scheduler.send_signal(signal.SIGKILL)
     scheduler.wait()
     workers[1].kill()
@@ -117,7 +108,7 @@ def test_cluster_that_loses_a_worker_and_its_scheduler(tmp_path, cluster):
     cluster.scheduler()
     cluster.worker()
     cluster.worker()
-    driver.join(timeout=300)
+    driver.join(timeout=3 * PATIENCE)
     assert not driver.is_alive() and reports[0].n_failed == 0
     assert reports[0].n_done == 40
     assert digests(tmp_path / "cluster") == digests(tmp_path / "local")

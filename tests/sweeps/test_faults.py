@@ -21,6 +21,7 @@ from widthwise.sweeps import LocalProcesses, StoreError, Sweep, Task, open_store
 from widthwise.sweeps.result_file import digest
 from widthwise.sweeps.store import Store
 
+pytestmark = pytest.mark.waits
 PROBLEM = ww.Problem("relu", gamma=0.6)
 WALK = "trivial_learners:walk"
 HERE = os.path.dirname(__file__)

@@ -156,6 +156,7 @@ def test_prune_removes_only_what_is_left_over(tmp_path):
     assert len((tmp_path / "index.jsonl").read_text().splitlines()) == 2
 
 
+@pytest.mark.waits
 def test_claims_are_for_one_process_and_end_with_it(tmp_path):
     import subprocess
     import sys
