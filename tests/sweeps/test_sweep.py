@@ -140,6 +140,49 @@ def test_file_errors_name_the_line(tmp_path, old, new, line, message):
         read_sweep(path)
 
 
+def test_sizes_in_a_file_are_the_ratios_they_stand_for(tmp_path):
+    ratios = GOOD.replace("d = [10, 12]", "d = 10").replace("gamma = 0.6", "gamma = 0.7\nsnr = [4, 9.5]")
+    sizes = ratios.replace('alpha = "0.5:1.5:3"', "n = [50, 100, 150]").replace("gamma = 0.7", "k = 7")
+    one, other = (
+        read_sweep(written(tmp_path, text.replace("noise = 0.2\n", ""))) for text in (ratios, sizes)
+    )
+    assert one == other and one.alpha == (0.5, 1.0, 1.5)
+    assert {round(problem.snr, 12) for problem in other.problems} == {4.0, 9.5}
+    as_range = sizes.replace("[50, 100, 150]", '"50:150:3"').replace("noise = 0.2\n", "")
+    assert read_sweep(written(tmp_path, as_range)) == other
+    assert [ww.sample_instance(task.problem, task.d, task.alpha).n for task in list(other.tasks())[:6:2]] == [
+        50,
+        100,
+        150,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "line", "message"),
+    [
+        ({'alpha = "0.5:1.5:3"': "n = 100"}, 2, "n needs one value of d .alpha is n/d².; got 2"),
+        ({"seeds = 2": "n = 100"}, 3, "give alpha or n, not both"),
+        (
+            {"d = [10, 12]": "d = 10", 'alpha = "0.5:1.5:3"': "n = [100, 0]"},
+            2,
+            "n must hold whole numbers >= 1",
+        ),
+        ({"d = [10, 12]": "d = 10", 'alpha = "0.5:1.5:3"': 'n = "9"'}, 2, "n takes numbers, or a range"),
+        ({"d = [10, 12]": "d = 10", 'alpha = "0.5:1.5:3"': "n = [[1], [2, 3]]"}, 2, "n must hold whole"),
+        ({"gamma = 0.6": "k = 6"}, 9, "k needs one value of d .gamma is k/d.; got 2"),
+        ({"d = [10, 12]": "d = 10", "gamma = 0.6": "k = -6"}, 9, "k must be > 0"),
+        ({"gamma = 0.6": "snr = 0"}, 9, "snr must be > 0"),
+    ],
+)
+def test_bad_sizes_in_a_file_name_their_line(tmp_path, changes, line, message):
+    text = GOOD.replace("noise = 0.2\n", "\n")
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    with pytest.raises(SweepFileError, match=f"line {line}: .*{message}"):
+        read_sweep(written(tmp_path, text))
+
+
 @pytest.mark.parametrize(
     ("learner", "settings", "message"),
     [

@@ -3,14 +3,14 @@ r"""Sweeps as TOML files, with the line of what is wrong in them.
 ::
 
     d = [60, 100]
-    alpha = "0.5:4:8"              # first, last, count; or a list
+    alpha = "0.5:4:8"              # first, last, count; or a list. With one d also n, the number of samples
     seeds = 4                      # 0 to 3; or a list
 
     [[problem]]
     activation = "relu"
     readouts = ["homogeneous", "gaussian"]   # a list: one problem for each
-    noise = 0.1
-    gamma = 0.5
+    noise = 0.1                    # or snr, or a channel
+    gamma = 0.5                    # or k, the number of hidden units, where there is one d
 
     [[learner]]
     name = "hmc"
@@ -31,12 +31,13 @@ from typing import Any
 import numpy as np
 
 from .._bad_value import BadValue, did_you_mean
+from .._sizes import alpha_from
 from ..problem import WORDS, Problem
 from .sweep import LearnerSpec, Sweep, check_dtype, check_truth, positive_numbers, seed_list, whole_numbers
 
 __all__ = ["SweepFileError", "read_sweep"]
 
-_TOP = ("d", "alpha", "seeds", "dtype", "is_readout_drawn", "problem", "learner")
+_TOP = ("d", "alpha", "n", "seeds", "dtype", "is_readout_drawn", "problem", "learner")
 _MOST_PROBLEMS = 10_000
 _MOST_ALPHAS = 100_000
 _RANGE = re.compile(r"^\s*([^:]+):([^:]+):([^:]+)\s*$")
@@ -70,16 +71,20 @@ class _File:
 
     def sweep(self) -> Sweep:
         self._check_names(self.content, _TOP, "a sweep", None, 0)
-        for name in ("d", "alpha", "seeds", "problem", "learner"):
+        if "n" in self.content and "alpha" in self.content:
+            raise self._error("give alpha or n, not both: alpha is n/d²", None, 0, "n")
+        amount = "n" if "n" in self.content else "alpha"
+        for name in ("d", amount, "seeds", "problem", "learner"):
             if name not in self.content:
                 table = name in ("problem", "learner")
                 raise SweepFileError(
-                    f"{self.name}: there is no {f'[[{name}]]' if table else name!r}; a sweep needs d, alpha, "
-                    "seeds, a [[problem]] and a [[learner]]"
+                    f"{self.name}: there is no {f'[[{name}]]' if table else name!r}; a sweep needs d, "
+                    "alpha or n, seeds, a [[problem]] and a [[learner]]"
                 )
+        self.d = self._checked("d", lambda value: whole_numbers("d", value, 1))
         numbers = {
-            "d": self._checked("d", lambda value: whole_numbers("d", value, 1)),
-            "alpha": self._checked("alpha", lambda value: positive_numbers("alpha", _numbers(value))),
+            "d": self.d,
+            "alpha": self._checked(amount, self._alphas if amount == "n" else _alphas),
             "seeds": self._checked("seeds", seed_list),
         }
         for key, values in numbers.items():
@@ -94,6 +99,16 @@ class _File:
             return Sweep(problems, **numbers, learners=learners, dtype=dtype, is_readout_drawn=is_drawn)
         except (ValueError, TypeError) as error:
             raise self._error(str(error), None, 0, "d") from None
+
+    def _alphas(self, n: Any) -> tuple[float, ...]:
+        """α = n/d² of numbers of samples."""
+        values = whole_numbers("n", _numbers("n", n), 1)
+        return tuple(alpha_from(None, values, self._one_d("n", "alpha is n/d²")).tolist())
+
+    def _one_d(self, key: str, rule: str) -> int:
+        if len(self.d) != 1:
+            raise ValueError(f"{key} needs one value of d ({rule}); got {len(self.d)}")
+        return self.d[0]
 
     def _checked(self, key: str, read: Any, otherwise: Any = None) -> Any:
         try:
@@ -115,6 +130,11 @@ class _File:
             normalise = check_truth("normalise", table.get("normalise", False))
         except ValueError as error:
             raise self._error(str(error), "problem", position, "normalise") from None
+        if "k" in table and "d" not in table:
+            try:
+                table = {**table, "d": self._one_d("k", "gamma is k/d")}
+            except ValueError as error:
+                raise self._error(str(error), "problem", position, "k") from None
         choices: list[list[tuple[str, Any]]] = []
         for key, given in table.items():
             if key == "normalise":
@@ -177,7 +197,11 @@ class _File:
         return header
 
 
-def _numbers(value: Any) -> Any:
+def _alphas(value: Any) -> tuple[float, ...]:
+    return positive_numbers("alpha", _numbers("alpha", value))
+
+
+def _numbers(name: str, value: Any) -> Any:
     """A number, a list, or the range of "first:last:count"."""
     if not isinstance(value, str):
         return value
@@ -187,7 +211,7 @@ def _numbers(value: Any) -> Any:
             raise ValueError
         first, last, count = float(found[1]), float(found[2]), int(found[3])
     except ValueError:
-        raise ValueError(f'alpha takes numbers, or a range as "first:last:count"; got {value!r}') from None
+        raise ValueError(f'{name} takes numbers, or a range as "first:last:count"; got {value!r}') from None
     if not 2 <= count <= _MOST_ALPHAS:
         raise ValueError(f"a range needs a count >= 2 and <= {_MOST_ALPHAS}; got {value!r}")
     # Rounded so that 0.1:0.3:3 has the 0.2 that a list would have, and the same hash.
