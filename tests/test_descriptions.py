@@ -357,6 +357,48 @@ def test_noise_zero_on_the_command_line(capsys):
     assert "warning: noise 0 is answered by its limit" in capsys.readouterr().err
 
 
+def test_snr_in_diagrams(capsys):
+    """As an axis, and held fixed while the width changes: the noise follows the variance of the output."""
+    options = ["--no-lines", "--workers", "1", "--json"]
+    assert main(["diagram", "--snr", "3,12", "--gamma", "0.3,1.7", "--alpha", "1.5", *options]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert "channel" not in found["problem"] and len(found["points"]) == 4
+    for point in found["points"]:
+        problem = ww.Problem(gamma=point["gamma"], snr=point["snr"])
+        assert point["excess_error"] == pytest.approx(ww.solve(problem, 1.5).excess_error, rel=1e-9)
+    assert main(["diagram", "--snr", "3", "--gamma", "0.3,1.7", "--alpha", "0.4,1.5", *options]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["problem"]["snr"] == 3 and "channel" not in found["problem"]
+    noises = set()
+    for point in found["points"]:
+        problem = ww.Problem(gamma=point["gamma"], snr=3)
+        noises.add(round(problem.channel.noise, 9))
+        assert point["excess_error"] == pytest.approx(
+            ww.solve(problem, point["alpha"]).excess_error, rel=1e-9
+        )
+    assert len(noises) == 2
+    alone = ["--snr", "10", "--k", "6", "--d", "20", "--alpha", "1"]
+    for more, words in (
+        (["--noise", "0.1"], "give --noise or --snr, not both"),
+        (["--channel", "sign"], "give one of channel, noise and snr"),
+        (["--gamma", "0.3"], "give --gamma, or --k and --d, not both"),
+        ([], "a diagram has two axes, here 0"),
+    ):
+        assert main(["diagram", *alone, *more]) == 2
+        assert words in capsys.readouterr().err
+    assert main(["diagram", "--snr", "-1,2", "--alpha", "1,2"]) == 2
+    assert "--snr must be > 0" in capsys.readouterr().err
+    assert main(["diagram", "--snr", "10", "--k", "6,7", "--n", "100,200", "--d", "20", *options]) == 0
+    with pytest.raises(ValueError, match="snr and noise cannot both"):
+        ww.phase_diagram(ww.Problem(), alpha=[1, 2], noise=[0.1, 0.2], snr=3)
+
+
+def test_one_snr_beside_noise_is_shown(capsys):
+    arguments = ["--snr", "1,10", "--k", "6", "--n", "400,2000", "--d", "20", "--no-lines", "--workers", "1"]
+    assert main(["diagram", *arguments]) == 0
+    assert capsys.readouterr().err.startswith("gamma = k/d = 0.3\n")
+
+
 def test_sizes_in_diagrams_and_transitions(capsys):
     options = [
         "diagram",
@@ -376,6 +418,8 @@ def test_sizes_in_diagrams_and_transitions(capsys):
     assert {(p["gamma"], p["alpha"]) for p in points} == {(g, a) for g in (0.3, 0.4) for a in (1.0, 5.0)}
     assert main(["diagram", "--n", "400,2000"]) == 2
     assert "--d goes with" in capsys.readouterr().err
+    assert main(["diagram", "--n", "400,2000", "--d", "20", "--alpha", "1:2:2"]) == 2
+    assert "give --alpha, or --n and --d, not both" in capsys.readouterr().err
     assert main(["transitions", "--readouts", "four-point", "--d", "100"]) == 0
     first = ww.transitions(ww.Problem(readouts="four-point"))[0].alpha
     assert f" {math.ceil(first * 1e4)} " in capsys.readouterr().out

@@ -193,7 +193,7 @@ def test_examples_of_the_help_can_be_read(line):
             break
         command, words = command.get_command(context, words[0]), words[1:]
     given = {name: value for name, value in context.params.items() if name in WORDS and value is not None}
-    is_list = any(":" in str(given.get(name, "")) for name in ("gamma", "noise"))  # the axes of a diagram
+    is_list = any(":" in str(given.get(name, "")) for name in ("gamma", "noise", "snr"))  # axes
     if "activation" in given and not is_list:
         given.pop("d", None) if given.get("k") is None else None
         assert ww.Problem(**given)

@@ -12,7 +12,7 @@ import typer
 from .._bad_value import plural
 from .._interrupt import allow
 from .._records import as_csv, as_json
-from .._sizes import MEANINGS
+from .._sizes import MEANINGS, alpha_from, conversions, gamma_from
 from .output import number, print_table, talk, write
 from .predict import (
     CsvOption,
@@ -28,7 +28,6 @@ from .predict import (
 )
 from .problem_options import (
     ActivationOption,
-    AlphaOption,
     BadInput,
     ChannelOption,
     HiddenOption,
@@ -53,6 +52,8 @@ __all__ = ["app"]
 
 IN_FILES = ("excess_error", "universal_error", "gap", "matrix_overlap_centred", "n_specialised", "n_stable")
 
+_ALPHA, _GAMMA = "0.1:8:40", "0.5"
+
 app = typer.Typer(add_completion=False)
 
 
@@ -72,19 +73,39 @@ def diagram(
             rich_help_panel="Problem",
         ),
     ] = None,
+    snr: Annotated[
+        str | None,
+        typer.Option(
+            "--snr",
+            metavar="VALUES",
+            help="Variance of the network's output over that of Gaussian label noise, > 0, in place of "
+            "--noise: one value, or an axis such as 1:100:40.",
+            show_default=False,
+            rich_help_panel="Problem",
+        ),
+    ] = None,
     channel: ChannelOption = None,
     gamma: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--gamma",
             metavar="VALUES",
             help="Hidden units per input gamma = k/d, > 0: one value, or an axis such as 0.1:2:40.",
+            show_default=_GAMMA,
             rich_help_panel="Problem",
         ),
-    ] = "0.5",
+    ] = None,
     inputs: InputsOption = "isotropic",
     normalise: NormaliseOption = False,
-    alpha: AlphaOption = "0.1:8:40",
+    alpha: Annotated[
+        str | None,
+        typer.Option(
+            "--alpha",
+            metavar="VALUES",
+            help="Samples per squared dimension alpha = n/d², > 0: one value, or an axis such as 0.1:8:40.",
+            show_default=_ALPHA,
+        ),
+    ] = None,
     n: SamplesOption = None,
     k: HiddenOption = None,
     d: SizeOption = None,
@@ -120,7 +141,7 @@ def diagram(
     csv: CsvOption = False,
     plot: PlotOption = None,
 ) -> None:
-    """Phases over two of alpha, gamma and noise, with the lines between them.
+    """Phases over two of alpha, gamma and noise (or snr), with the lines between them.
 
     Give two of the three a list or a range; the third stays fixed. Without --json or --csv the transitions
     along alpha are printed. Ctrl-C keeps what is done; exit code 1 says that some point has no numbers.
@@ -128,6 +149,8 @@ def diagram(
     Example: widthwise diagram --readouts four-point --gamma 0.1:1.5:40 --alpha 0.05:8:40 --plot phases.pdf
 
     Example: widthwise diagram --weights rademacher --activation sigma3 --noise 0.1:2:40 --alpha 0.1:4:9 --csv
+
+    Example: widthwise diagram --snr 1:100:20 --k 60 --d 200 --n 4000:200000:20 --plot phases.pdf
     """
     from ..plotting import DIAGRAM_QUANTITIES
     from ..theory.diagram import phase_diagram
@@ -144,17 +167,7 @@ def diagram(
         check_figure(plot)
     if netcdf is not None and not Path(netcdf).parent.is_dir():
         raise BadInput(f"--netcdf: there is no folder {str(Path(netcdf).parent)!r}; create it first")
-    if (n is None and k is None) != (d is None):
-        raise BadInput("--d goes with --n or --k, and they with it: alpha = n/d², gamma = k/d")
-    size = 1.0 if d is None else read_positive("--d", d, MEANINGS["d"])
-    axes: dict[str, Any] = {"alpha": read_alphas(alpha)}
-    if n is not None:
-        axes["alpha"] = read_numbers("--n", n, MEANINGS["n"]) / size**2
-    axes["gamma"] = read_numbers("--gamma", gamma, "hidden units per input, k/d")
-    if k is not None:
-        axes["gamma"] = read_numbers("--k", k, MEANINGS["k"]) / size
-    if noise is not None:
-        axes["noise"] = read_numbers("--noise", noise, "variance of the label noise")
+    axes = _axes(alpha, n, gamma, k, d, noise, snr)
     if "noise" in axes and channel is not None:
         raise BadInput("give --noise or --channel, not both: --noise is the variance of the Gaussian channel")
     problem = read_problem(
@@ -162,6 +175,7 @@ def diagram(
         weights=weights,
         readouts=readouts,
         noise=float(axes["noise"][0]) if "noise" in axes else None,
+        snr=float(axes["snr"][0]) if "snr" in axes else None,
         channel=channel,
         gamma=float(axes["gamma"][0]),
         inputs=inputs,
@@ -170,13 +184,16 @@ def diagram(
     check_error_option(problem, error)
     if error is not None and quantity == "excess_error":
         quantity = error_column(error)
-    varied = {name: values for name, values in axes.items() if values.size > 1}
+    varied: dict[str, Any] = {name: values for name, values in axes.items() if values.size > 1}
     if len(varied) != 2:
         raise BadInput(
             f"a diagram has two axes, here {len(varied)}: give a range to two of --alpha, --gamma and "
             "--noise, e.g. --gamma 0.1:1.5:40 --alpha 0.1:8:40"
         )
+    _say_conversions(problem, axes, n, k)
     varied.setdefault("alpha", float(axes["alpha"][0]))
+    if "snr" in axes:
+        varied.setdefault("snr", float(axes["snr"][0]))
     start = time.perf_counter()
     allow(5.0)  # after Ctrl-C what is done is written
     try:
@@ -219,12 +236,64 @@ def diagram(
         raise typer.Exit(1)
 
 
+def _axes(
+    alpha: str | None,
+    n: str | None,
+    gamma: str | None,
+    k: str | None,
+    d: str | None,
+    noise: str | None,
+    snr: str | None,
+) -> dict[str, np.ndarray]:
+    """Values of alpha, gamma, and noise or snr, one or several each; sizes become ratios."""
+    if (n is None and k is None) != (d is None):
+        raise BadInput("--d goes with --n or --k, and they with it: alpha = n/d², gamma = k/d")
+    for given, size, rule in (
+        ("alpha", n, "give --alpha, or --n and --d, not both: alpha is n/d²"),
+        ("gamma", k, "give --gamma, or --k and --d, not both: gamma is k/d"),
+        ("noise", snr, "give --noise or --snr, not both: the noise is the variance of the output over snr"),
+    ):
+        if size is not None and {"alpha": alpha, "gamma": gamma, "noise": noise}[given] is not None:
+            raise BadInput(rule)
+    dimension = None if d is None else read_positive("--d", d, MEANINGS["d"])
+    axes = {}
+    if n is not None:
+        axes["alpha"] = alpha_from(None, read_numbers("--n", n, MEANINGS["n"]), dimension)
+    else:
+        axes["alpha"] = read_alphas(alpha or _ALPHA)
+    if k is not None:
+        axes["gamma"] = np.array(
+            [gamma_from(one, dimension) for one in read_numbers("--k", k, MEANINGS["k"])]
+        )
+    else:
+        axes["gamma"] = read_numbers("--gamma", gamma or _GAMMA, MEANINGS["gamma"])
+    for name, text in (("noise", noise), ("snr", snr)):
+        if text is not None:
+            axes[name] = read_numbers(f"--{name}", text, MEANINGS[name])
+    return axes
+
+
+def _say_conversions(problem: Problem, axes: dict[str, np.ndarray], n: str | None, k: str | None) -> None:
+    """What single sizes were converted to."""
+    made: dict[str, tuple[float, str]] = {}
+    if n is not None and axes["alpha"].size == 1:
+        made["alpha"] = (float(axes["alpha"][0]), "n/d²")
+    if k is not None and axes["gamma"].size == 1:
+        made["gamma"] = (problem.gamma, "k/d")
+    if "snr" in axes and axes["snr"].size == axes["gamma"].size == 1:
+        made["noise"] = (problem.output_power / float(axes["snr"][0]), "variance of the output/snr")
+    if made:
+        talk(conversions(**made))
+
+
 def _description(problem: Problem, data: Any) -> dict[str, Any]:
     """The problem without what is varied."""
-    varied = {"noise": "channel"}
+    varied = {"noise": "channel", "snr": "channel"}
     dims = {varied.get(name, name) for name in data["excess_error"].dims}
-    description = {name: value for name, value in problem.to_dict().items() if name not in dims}
-    return description | ({"alpha": data.attrs["alpha"]} if "alpha" in data.attrs else {})
+    fixed = {name: data.attrs[name] for name in ("alpha", "snr") if name in data.attrs}
+    if "snr" in fixed:
+        dims.add("channel")  # the noise may follow the width
+    return {name: value for name, value in problem.to_dict().items() if name not in dims} | fixed
 
 
 def _records(data: Any) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ _AXES = {
     "alpha": r"samples per squared dimension $\alpha = n/d^2$",
     "gamma": r"hidden units per input $\gamma = k/d$",
     "noise": r"noise variance $\Delta$",
+    "snr": r"variance of the output over that of the noise $r_K/\Delta$",
 }
 _HALO = 2.4
 _TRANSITION: dict[str, Any] = {"color": "black", "linewidth": 1.3}

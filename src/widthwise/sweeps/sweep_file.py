@@ -61,6 +61,7 @@ class _File:
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self.lines = text.splitlines()
+        self.d: tuple[int, ...] = ()
         try:
             self.content = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:

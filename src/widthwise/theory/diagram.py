@@ -105,6 +105,7 @@ def phase_diagram(
     alpha: ArrayLike,
     gamma: ArrayLike | None = None,
     noise: ArrayLike | None = None,
+    snr: ArrayLike | None = None,
     parameter: Callable[[float], Problem] | None = None,
     values: ArrayLike | None = None,
     name: str = "parameter",
@@ -125,6 +126,9 @@ def phase_diagram(
         Samples per squared dimension. As a number it is held fixed, and two others are varied.
     gamma, noise : array, optional
         Hidden units per input k/d; variance of the label noise (of the channel's own kind).
+    snr : array, or a number, optional
+        Variance of the network's output over that of Gaussian label noise, in place of ``noise``. As a
+        number it is held fixed: the noise follows the variance of the output, which may depend on γ.
     parameter : callable, optional
         Gives the problem at each of ``values``, for anything else, e.g.
         ``lambda p: problem.replace(weights=ww.weights.SparseGaussian(p))``, with ``name`` as its
@@ -157,9 +161,7 @@ def phase_diagram(
     Ctrl-C keeps what is done: the rest is NaN with status "not computed", and the attribute
     ``is_complete`` is 0.
     """
-    plan = make_plan(
-        problem, alpha, gamma, noise, parameter, values, name, theory, has_lines=has_lines, refine=refine
-    )
+    plan = make_plan(problem, alpha, gamma, noise, parameter, values, name, theory, has_lines, refine, snr)
     if error is not None:
         check_error(plan.rows[0][0], error)
     n_workers = count_workers(n_workers, len(plan.rows))
@@ -174,4 +176,4 @@ def phase_diagram(
         except KeyboardInterrupt:
             is_complete = False
     data = dataset(plan, rows, is_complete)
-    return PhaseDiagram(data if error is None else add_error(plan, data, error), problem)
+    return PhaseDiagram(data if error is None else add_error(plan, data, error), plan.problem)

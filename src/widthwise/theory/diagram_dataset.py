@@ -83,6 +83,8 @@ def dataset(plan: Plan, rows: dict[int, Row], is_complete: bool) -> Any:
     }
     if not plan.has_alpha_axis:
         attrs["alpha"] = float(plan.alpha[0])
+    if plan.snr is not None:
+        attrs["snr"] = plan.snr
     if is_one_law:
         attrs["phases"] = "; ".join(phase_names(plan.rows[0][0]))
     return xarray.Dataset(data, coords, attrs)

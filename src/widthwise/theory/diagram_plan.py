@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._sizes import positive
 from ..ingredients.channels import Channel
 from ..problem import Problem
 from .setting import THEORIES
@@ -29,6 +30,8 @@ class Plan:
     name: str
     has_lines: bool = True
     refine: int = 0
+    snr: float | None = None
+    """Held fixed: the noise then follows the variance of the output."""
 
     @property
     def has_alpha_axis(self) -> bool:
@@ -37,7 +40,9 @@ class Plan:
     def make(self, at: dict[str, float]) -> Problem:
         """The problem at a point of the axes other than α."""
         made = self.problem if self.parameter is None else self.parameter(at[self.name])
-        changes: dict[str, Any] = {}
+        changes: dict[str, Any] = {} if self.snr is None else {"snr": self.snr}
+        if "snr" in at:
+            changes["snr"] = at["snr"]
         if "gamma" in at:
             changes["gamma"] = at["gamma"]
         if "noise" in at:
@@ -72,12 +77,13 @@ def make_plan(
     theory: str,
     has_lines: bool = True,
     refine: int = 0,
+    snr: ArrayLike | None = None,
 ) -> Plan:
     if theory not in THEORIES:
         raise ValueError(f"unknown theory {theory!r}; choose from {', '.join(THEORIES)}")
     if (parameter is None) != (values is None):
         raise ValueError("give parameter, a callable from a value to a Problem, together with its values")
-    if name in ("alpha", "gamma", "noise", "size", "line"):
+    if name in ("alpha", "gamma", "noise", "snr", "size", "line"):
         raise ValueError(f"the axis of a parameter cannot be called {name!r}; choose another name")
     if refine != int(refine) or refine < 0:
         raise ValueError(f"refine must be a whole number >= 0 (halvings of cells at lines), got {refine!r}")
@@ -86,6 +92,17 @@ def make_plan(
         axes["gamma"] = _axis("gamma", gamma)
     if noise is not None:
         axes["noise"] = _axis("noise", noise)
+    fixed_snr = None
+    if snr is not None:
+        if noise is not None:
+            raise ValueError(
+                "snr and noise cannot both be given: noise is the variance of the output over snr"
+            )
+        if np.ndim(snr):
+            axes["snr"] = _axis("snr", snr)
+        else:
+            fixed_snr = positive("snr", snr)
+            problem = problem.replace(snr=fixed_snr)
     if parameter is not None and values is not None:
         axes[name] = _axis(name, values, is_positive=False)
     alphas = np.asarray(alpha, dtype=float)
@@ -99,10 +116,12 @@ def make_plan(
         raise ValueError(
             f"a diagram has two axes, here {len(axes)}"
             f"{' (' + ', '.join(axes) + ')' if axes else ''}: "
-            "give arrays for two of alpha, gamma, noise and parameter"
+            "give arrays for two of alpha, gamma, noise, snr and parameter"
         )
 
-    plan = Plan(problem, axes, [], np.atleast_1d(alphas), theory, parameter, name, has_lines, refine)
+    plan = Plan(
+        problem, axes, [], np.atleast_1d(alphas), theory, parameter, name, has_lines, refine, fixed_snr
+    )
     others = [key for key in axes if key != "alpha"]
     if len(others) == 1:
         plan.rows = [[plan.make({others[0]: float(x)})] for x in axes[others[0]]]
