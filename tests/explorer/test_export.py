@@ -18,7 +18,7 @@ from widthwise.explorer.comparing import store_choices, store_points
 from widthwise.explorer.drawing import result_figure
 from widthwise.explorer.export import command_line, curve_csv, curve_json, python_code
 from widthwise.explorer.standalone import frame_task, make_page, slider_values, write_page
-from widthwise.explorer.state import DEFAULTS, problem_fields
+from widthwise.explorer.state import DEFAULTS, from_query, problem_fields, problem_of, query_of
 from widthwise.explorer.tasks import read_curve
 
 AXES = {"is_log_x": False, "is_log_y": True}
@@ -115,6 +115,66 @@ def test_the_slider_begins_at_the_problem():
     assert '"first":1' in text
 
 
+def test_one_file_as_a_command(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("widthwise.explorer.standalone._N_VALUES", 3)
+    problem = ["--weights", "rademacher", "--gamma", "0.4", "--snr", "5"]
+    file = tmp_path / "curves.html"
+    command = ["explore", "--export", str(file), "--alpha-max", "2", "--quantity", "bayes_error"]
+    assert run([*command, *problem]) == 0
+    assert "one page with a slider over gamma written to" in capsys.readouterr().err
+    data = json.loads(re.search(r"const DATA = (.*);\n", file.read_text(encoding="utf-8")).group(1))
+    assert data["frames"][data["first"]]["value"] == 0.4 and data["x"]["high"] == 2.0
+    noise = ww.Problem(weights="rademacher", gamma=0.4, snr=5).channel.noise
+    for frame in data["frames"]:
+        line = max((one for one in frame["lines"] if one["state"] == 0), key=lambda one: len(one["x"]))
+        varied = ww.Problem(weights="rademacher", gamma=frame["value"], noise=noise)
+        assert ww.solve(varied, line["x"][-2]).bayes_error == pytest.approx(line["y"][-2], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--export", "curves.pdf"], "--export must end in .html; got 'curves.pdf'"),
+        (["--export", "nowhere/curves.html"], "its folder is not there"),
+        (["--export", "c.html", "--over", "gama"], "unknown slider 'gama'; did you mean 'gamma'?"),
+        (["--export", "c.html", "--alpha-max", "0"], "--alpha-max must be > 0"),
+        (["--export", "c.html", "--quantity", "zero-one"], "the 0–1 error needs labels that are classes"),
+        (
+            ["--export", "c.html", "--over", "noise", "--channel", "sign:shift=0"],
+            "these labels have no noise to vary",
+        ),
+        (["--export", "c.html", "--gamma", "-1"], "--gamma must be > 0"),
+        (["--gamma", "100"], "the page cannot show this problem: Gamma must lie between 0.02 and 20"),
+        (["--readouts", "power-law:1,100"], "the page cannot show this problem: The table of readouts has 6"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_the_page_or_its_file_cannot_show_is_said_at_once(tmp_path, capsys, monkeypatch, options, words):
+    monkeypatch.chdir(tmp_path)
+    assert run(["explore", "--no-browser", *options]) == 2
+    said = capsys.readouterr().err
+    assert words in said and said.count("\n") == 1 and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        ww.Problem(),
+        ww.Problem("tanh(2*x)", "rademacher", "four-point", channel="probit:0.1", gamma=0.3),
+        ww.Problem("elu", "sparse-gaussian:0.2", "gaussian", noise=0.25, gamma=1.7),
+        ww.Problem("sigma3", "-1,1@0.5,0.5", "-1.2,0.4,1.1@0.3,0.3,0.4", channel="sign", normalise=True),
+        ww.Problem("erf", channel="student-t:0.1,5", inputs="3,0.5@0.2,0.8"),
+    ],
+    ids=str,
+)
+def test_the_page_begins_with_the_problem_of_the_options(problem):
+    shown, errors = problem_of(from_query(query_of(problem)))
+    assert not errors and ww.solve(shown, 1.3).excess_error == pytest.approx(
+        ww.solve(problem, 1.3).excess_error, rel=1e-9
+    )
+    assert shown.gamma == problem.gamma and shown.channel == problem.channel
+
+
 def test_series_of_a_store(store):
     (choice,) = store_choices(store)
     points = store_points(store, choice, "excess_error")
@@ -156,16 +216,18 @@ def test_command_serves_until_interrupted():
         "--no-browser",
         "--host",
         "0.0.0.0",
+        "--gamma",
+        "0.3",
     ]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert "others can reach 0.0.0.0" in process.stderr.readline()
-            port, token = re.search(r":(\d+)/\?token=(\S+)", process.stderr.readline()).groups()
+            port, token = re.search(r":(\d+)/\?token=([^&]+)&gamma=0.3 ", process.stderr.readline()).groups()
             visitor = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
             with visitor.open(f"http://127.0.0.1:{port}/?token={token}", timeout=PATIENCE) as answer:
                 assert b"widthwise explorer" in answer.read()
             process.send_signal(signal.SIGINT)
-            assert "ended" in process.communicate(timeout=PATIENCE)[1]
+            assert process.communicate(timeout=PATIENCE)[1].splitlines()[-1] == "interrupted"
         finally:
             process.kill()
-    assert process.returncode == 0
+    assert process.returncode == 130

@@ -1,6 +1,8 @@
 """The report is made from files alone, and says what was not run."""
 
 import html.parser
+import shutil
+from pathlib import Path
 
 import pytest
 
@@ -79,3 +81,15 @@ def test_command_computes_and_reports(capsys, tmp_path):
     assert main(["reproduce", "hermite,report", "--out", str(tmp_path)]) == 0
     assert "hermite: 0 runs; 17 agree" in capsys.readouterr().out
     assert (tmp_path / "report.html").exists() and (tmp_path / "hermite" / "hermite.pdf").exists()
+
+
+def test_pages_of_the_documentation_are_what_the_committed_tables_say(tmp_path):
+    """``widthwise reproduce report --out docs/reproduction`` makes them again; nothing is edited by hand."""
+    committed = Path(__file__).parents[2] / "docs" / "reproduction"
+    copy = shutil.copytree(committed, tmp_path / "reproduction")
+    (copy / "report.md").unlink()
+    (copy / "numbers.md").unlink()
+    write_report(copy)
+    numbers_page(copy)
+    for name in ("report.md", "numbers.md"):
+        assert (copy / name).read_text(encoding="utf-8") == (committed / name).read_text(encoding="utf-8")

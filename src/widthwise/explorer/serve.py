@@ -55,14 +55,18 @@ class Running:
 
 
 def serve(
-    host: str, port: int, *, store: Any = None, has_browser: bool, announce: Callable[[str], None]
+    host: str,
+    port: int,
+    *,
+    store: Any = None,
+    query: str = "",
+    has_browser: bool,
+    announce: Callable[[str], None],
 ) -> None:
-    """Serve the page until Ctrl-C."""
+    """Serve the page, which begins with what ``query`` says, until Ctrl-C."""
     with Running(host, port, store) as running:
-        announce(f"the explorer is at {running.entry} (Ctrl-C ends it)")
+        entry = running.entry + (query.replace("?", "&") if "?" in running.entry else query)
+        announce(f"the explorer is at {entry} (Ctrl-C ends it)")
         if has_browser:
-            webbrowser.open(running.entry)
-        try:
-            running.wait()
-        except KeyboardInterrupt:
-            announce("ended")
+            webbrowser.open(entry)
+        running.wait()

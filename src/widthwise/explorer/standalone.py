@@ -16,9 +16,10 @@ from .._version import __version__
 from ..plotting import states_of, stretches_of
 from ..problem import Problem
 from ..theory.diagram_plan import with_noise
+from ..theory.diagram_workers import progress_bar
 from .figures import ALPHA_LABEL, STATES, change_words
 from .naming import describe
-from .quantities import QUANTITIES
+from .quantities import QUANTITIES, allowed
 from .tasks import SPAN, CurveResult, compute_curve, read_curve
 
 __all__ = ["OVER", "frame_task", "make_page", "slider_values", "write_page"]
@@ -43,17 +44,24 @@ def write_page(
     quantity: str = "excess_error",
     is_log_x: bool = False,
     is_log_y: bool = True,
+    show_progress: bool = False,
 ) -> Path:
     """Write a page with the learning curves of a problem at some values of ``over``, "gamma" or "noise".
 
     Without ``values`` there are 21 around those of the problem.
     """
     here = _value_of(problem, over)
+    reason = allowed(quantity, problem.channel)
+    if reason:
+        raise ValueError(reason[:1].lower() + reason[1:].rstrip("."))
+    chosen = slider_values(over, here) if values is None else list(values)
     axes = {"is_log_x": is_log_x, "is_log_y": is_log_y}
     frames = []
-    for value in slider_values(over, here) if values is None else values:
-        varied = problem.replace(gamma=value) if over == "gamma" else _with_noise(problem, value)
-        frames.append(_frame(compute_curve(varied, reach, quantity, **axes), float(value)))
+    with progress_bar(show_progress, len(chosen), "curves") as advance:
+        for value in chosen:
+            varied = problem.replace(gamma=value) if over == "gamma" else _with_noise(problem, value)
+            frames.append(_frame(compute_curve(varied, reach, quantity, **axes), float(value)))
+            advance()
     path = Path(path)
     path.write_text(make_page(problem, over, here, frames, reach, axes), encoding="utf-8")
     return path

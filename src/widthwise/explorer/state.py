@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from .._bad_value import BadValue
+from .._records import spec_text
 from ..ingredients import channels, readouts
 from ..problem import Problem, bad_values, read_part
 from .offered import ACTIVATIONS, CHANNELS, INPUTS, OWN, READOUTS, WEIGHTS
@@ -32,6 +33,7 @@ __all__ = [
     "from_query",
     "problem_fields",
     "problem_of",
+    "query_of",
     "read_pins",
     "read_query",
     "sentence",
@@ -185,6 +187,19 @@ def to_query(state: Mapping[str, Any]) -> str:
                 (name, f"{value:.12g}" if isinstance(value, float) else "" if value is None else value)
             )
     return f"?{urlencode(pairs)}" if pairs else ""
+
+
+def query_of(problem: Problem) -> str:
+    """The query of an address that shows a problem; a ``ValueError`` says why the page cannot show it."""
+    described = {name: spec_text(spec) for name, spec in problem.to_dict().items() if name != "gamma"}
+    if problem.channel.name == "gaussian":
+        described["noise"] = described.pop("channel")
+    query = "?" + urlencode({**described, "gamma": f"{problem.gamma:.12g}"})
+    state, notes = read_query(query)
+    shown, errors = problem_of(state)
+    if notes or shown is None:
+        raise ValueError(" ".join([*notes, *errors.values()]))
+    return to_query(state)
 
 
 def problem_fields(state: Mapping[str, Any]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def numbers_page(out: str | os.PathLike[str]) -> Path | None:
     outcome = load(find("numbers"), out)
     if outcome is None or outcome.item.table is None:
         return None
-    verdicts = ", ".join(f"{n} {name}" for name, n in outcome.verdicts.items())
+    verdicts = _counts(outcome.tables.comparison, None)
     lines = [
         "# Numbers printed in the paper",
         f"Made by `widthwise reproduce numbers`, version {outcome.version}: {verdicts}.",

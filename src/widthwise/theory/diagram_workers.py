@@ -73,14 +73,14 @@ def _task(i: int) -> Row:
 
 
 @contextmanager
-def progress_bar(is_shown: bool, total: int) -> Iterator[Callable[[], None]]:
+def progress_bar(is_shown: bool, total: int, what: str = "phase diagram") -> Iterator[Callable[[], None]]:
     if not is_shown:
         yield lambda: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("phase diagram"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("", total=total)
         yield lambda: progress.advance(task)
