@@ -11,10 +11,13 @@ settings.load_profile("same")
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C reach the programs that tests start.
+    """Let signals reach the programs that tests start.
 
-    A shell that starts something in the background, ``make test &``, has it ignore Ctrl-C, and so do all
-    processes below it: tests that interrupt one would wait for ever. What is caught here is not inherited.
+    A shell that starts something in the background, ``make test &``, has it ignore Ctrl-C, ``nohup make
+    test`` has it ignore that its terminal is closed, and so do all processes below it: tests that send such a
+    signal would wait for ever. What is caught here is not inherited.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, lambda *_: None)

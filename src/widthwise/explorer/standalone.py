@@ -175,7 +175,7 @@ def _value_of(problem: Problem, over: str) -> float:
     if over not in OVER:
         raise ValueError(f"a slider changes {' or '.join(map(repr, OVER))}, got {over!r}")
     value = problem.gamma if over == "gamma" else getattr(problem.channel, "noise", None)
-    if value is None:
+    if not value:
         raise ValueError("these labels have no noise to vary; let the slider change 'gamma'")
     return float(value)
 
