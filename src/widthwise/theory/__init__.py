@@ -7,6 +7,7 @@ from .factorised import factorised_transition
 from .linear_regime import LinearRegime, solve_linear
 from .planner import SamplesNeeded, samples_needed
 from .scaling import ScalingLaw, scaling_law
+from .small_noise import SmallNoiseLimit, small_noise_limit
 from .solution import LearningCurve, NotConverged, Solution
 from .solver import learning_curve, solutions, solve
 from .state_evolution import StateEvolution, state_evolution
@@ -20,6 +21,7 @@ __all__ = [
     "PhaseDiagram",
     "SamplesNeeded",
     "ScalingLaw",
+    "SmallNoiseLimit",
     "Solution",
     "StateEvolution",
     "Transition",
@@ -30,6 +32,7 @@ __all__ = [
     "phase_diagram",
     "samples_needed",
     "scaling_law",
+    "small_noise_limit",
     "solutions",
     "solve",
     "solve_linear",

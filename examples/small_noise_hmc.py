@@ -1,0 +1,158 @@
+"""Is the specialised solution exact?  HMC from the teacher at small noise, against three predictions.
+
+Gaussian weights, homogeneous readouts, γ = ½. Each run gives two ratios in which most of the corrections of
+order 1/d drop out, as all three quantities share them,
+
+    κ = γ(1 - q₂)/ε,    ξ = (1 - 𝒬)/ε,    ε the excess error,
+
+and whose values at d → ∞ the main theory and the factorised ansatz predict at every noise. As the noise
+vanishes they tend to the coefficients of ``ww.theory.small_noise_limit``, which has the exact ones too.
+Adds to ``small_noise_hmc.csv`` beside this file, one row a run, those that it does not have; ``--show`` puts
+straight lines in 1/d through what is there.
+
+    python examples/small_noise_hmc.py --cases sigma3:0.01:1 relu:0.01:2 --dimensions 60 80 --seeds 4
+"""
+
+import argparse
+import csv
+import time
+from pathlib import Path
+
+import numpy as np
+
+import widthwise as ww
+from widthwise.learners import hmc
+from widthwise.networks import sample_instance
+
+TABLE = Path(__file__).with_suffix(".csv")
+GAMMA = 0.5
+CASES = ("sigma3:0.01:1", "sigma3:0.1:1", "relu:0.01:2", "relu:0.1:6")  # activation, noise, α: specialised
+KEY = ("activation", "noise", "alpha", "d", "seed")
+COLUMNS = (
+    *KEY,
+    "iterations",
+    "excess_error",
+    "matrix_overlap_centred",
+    "weight_overlap",
+    "matrix_overlap_standard_error",
+    "effective_draws",
+    "status",
+    "seconds",
+    "version",
+)
+Key = tuple[str, float, float, int, int]
+Row = dict[str, str]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--cases", nargs="+", default=CASES, help="activation:noise:alpha")
+    parser.add_argument("--dimensions", type=int, nargs="+", default=[60, 80, 100, 130, 160])
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--iterations", type=int, default=1500)
+    parser.add_argument("--show", action="store_true", help="only extrapolate what the table has")
+    options = parser.parse_args()
+    rows = read()
+    for d in [] if options.show else options.dimensions:
+        for seed in range(options.seeds):
+            for case in options.cases:
+                activation, noise, alpha = case.split(":")
+                key = (activation, float(noise), float(alpha), d, seed)
+                if key not in rows:
+                    rows[key] = measure(key, options.iterations)
+                    write(rows)
+                    print(*(f"{name}={rows[key][name]}" for name in COLUMNS[:9]), flush=True)
+    show(rows)
+
+
+def measure(key: Key, iterations: int) -> Row:
+    """One run, with the defaults of the sampler."""
+    activation, noise, alpha, d, seed = key
+    instance = sample_instance(ww.Problem(activation, noise=noise, gamma=GAMMA), d, alpha, seed)
+    begin = time.perf_counter()
+    run = hmc(instance, start="teacher", iterations=iterations, seed=seed)
+    error = run.standard_error("matrix_overlap_centred")
+    spread = float(run.settled["matrix_overlap_centred"].std(ddof=1))
+    found = (
+        *key,
+        iterations,
+        f"{run.excess_error:.6g}",
+        f"{run.matrix_overlap_centred:.7g}",
+        f"{run.weight_overlap[0]:.7g}",
+        f"{error:.2g}",
+        f"{(spread / error) ** 2:.0f}",
+        run.status,
+        f"{time.perf_counter() - begin:.0f}",
+        ww.__version__,
+    )
+    return dict(zip(COLUMNS, map(str, found), strict=True))
+
+
+def ratios(rows: list[Row]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """d and the two ratios of each run."""
+    d, error, matrix, overlap = (
+        np.array([float(row[name]) for row in rows])
+        for name in ("d", "excess_error", "matrix_overlap_centred", "weight_overlap")
+    )
+    return {"kappa": (d, GAMMA * (1 - matrix) / error), "xi": (d, (1 - overlap) / error)}
+
+
+def extrapolated(d: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """a of a + b/d by least squares, errors of a run being of order 1/d, with its standard error."""
+    design = np.stack([d, np.ones_like(d)], axis=1)
+    fit, *_ = np.linalg.lstsq(design, y * d, rcond=None)
+    spread = np.sum((y * d - design @ fit) ** 2) / (d.size - 2)
+    return float(fit[0]), float(np.sqrt(spread * np.linalg.inv(design.T @ design)[0, 0]))
+
+
+def predicted(activation: str, noise: float, alpha: float) -> dict[str, dict[str, float]]:
+    """The ratios by each theory at this noise, and the exact ones of no noise."""
+    problem = ww.Problem(activation, noise=noise, gamma=GAMMA)
+    limit = ww.theory.small_noise_limit(problem)
+    found = {"exact, no noise": {"kappa": limit.exact.matrix, "xi": limit.exact.overlap}}
+    for theory in ("main", "factorised"):
+        s = ww.solve(problem, alpha, branch="specialised", theory=theory).require()
+        found[theory] = {
+            "kappa": GAMMA * (1 - s.matrix_overlap_centred) / s.excess_error,
+            "xi": (1 - float(s.weight_overlap[0])) / s.excess_error,
+        }
+    return found
+
+
+def show(rows: dict[Key, Row]) -> None:
+    for case in sorted({key[:3] for key in rows}):
+        print("{}, noise {:g}, alpha {:g}".format(*case))
+        theory = predicted(*case)
+        for name, (d, y) in ratios([row for key, row in rows.items() if key[:3] == case]).items():
+            for size in np.unique(d):
+                here = y[d == size]
+                error = here.std(ddof=1) / np.sqrt(here.size) if here.size > 1 else float("nan")
+                print(
+                    f"  {name:6s} d = {size:4.0f}  {here.mean():.4f} ± {error:.4f}  ({here.size} instances)"
+                )
+            if np.unique(d).size > 1 and d.size > 2:
+                print("  {:6s} 1/d → 0   {:.4f} ± {:.4f}".format(name, *extrapolated(d, y)), end="  ")
+            print("; ".join(f"{which} {values[name]:.4f}" for which, values in theory.items()))
+
+
+def read() -> dict[Key, Row]:
+    if not TABLE.exists():
+        return {}
+    with TABLE.open(newline="") as file:
+        return {
+            (r["activation"], float(r["noise"]), float(r["alpha"]), int(r["d"]), int(r["seed"])): r
+            for r in csv.DictReader(file)
+        }
+
+
+def write(rows: dict[Key, Row]) -> None:
+    with TABLE.open("w", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS)
+        writer.writeheader()
+        writer.writerows(rows[key] for key in sorted(rows))
+
+
+if __name__ == "__main__":
+    main()
