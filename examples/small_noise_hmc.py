@@ -1,16 +1,16 @@
 """Is the specialised solution exact?  HMC from the teacher at small noise, against three predictions.
 
-Gaussian weights, homogeneous readouts, γ = ½. Each run gives two ratios in which most of the corrections of
+Gaussian weights, homogeneous readouts. Each run gives two ratios in which most of the corrections of
 order 1/d drop out, as all three quantities share them,
 
-    κ = γ(1 - q₂)/ε,    ξ = (1 - 𝒬)/ε,    ε the excess error,
+    κ = γ(1 - q₂)/ε,    ξ = (1 - 𝒬)/ε,    ε the excess error,    1 - 𝒬 measured as |W - W⁰|²/(2kd),
 
 and whose values at d → ∞ the main theory and the factorised ansatz predict at every noise. As the noise
 vanishes they tend to the coefficients of ``ww.theory.small_noise_limit``, which has the exact ones too.
 Adds to ``small_noise_hmc.csv`` beside this file, one row a run, those that it does not have; ``--show`` puts
 straight lines in 1/d through what is there.
 
-    python examples/small_noise_hmc.py --cases sigma3:0.01:1 relu:0.01:2 --dimensions 60 80 --seeds 4
+    python examples/small_noise_hmc.py --cases sigma3:0.01:1:0.5 relu:0.01:2:0.5 --dimensions 60 80 --seeds 4
 """
 
 import argparse
@@ -25,22 +25,28 @@ from widthwise.learners import hmc
 from widthwise.networks import sample_instance
 
 TABLE = Path(__file__).with_suffix(".csv")
-GAMMA = 0.5
-CASES = ("sigma3:0.01:1", "sigma3:0.1:1", "relu:0.01:2", "relu:0.1:6")  # activation, noise, α: specialised
-KEY = ("activation", "noise", "alpha", "d", "seed")
+CASES = (  # activation, noise, α, γ: all specialised by either theory
+    "sigma3:0.01:1:0.5",
+    "sigma3:0.1:1:0.5",
+    "sigma3:0.1:0.2:0.1",
+    "relu:0.01:2:0.5",
+    "relu:0.1:6:0.5",
+    "relu:0.1:0.8:0.1",
+)
+KEY = ("activation", "noise", "alpha", "gamma", "d", "seed")
 COLUMNS = (
     *KEY,
     "iterations",
     "excess_error",
     "matrix_overlap_centred",
-    "weight_overlap",
+    "weight_gap",
     "matrix_overlap_standard_error",
     "effective_draws",
     "status",
     "seconds",
     "version",
 )
-Key = tuple[str, float, float, int, int]
+Key = tuple[str, float, float, float, int, int]
 Row = dict[str, str]
 
 
@@ -48,7 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--cases", nargs="+", default=CASES, help="activation:noise:alpha")
+    parser.add_argument("--cases", nargs="+", default=CASES, help="activation:noise:alpha:gamma")
     parser.add_argument("--dimensions", type=int, nargs="+", default=[60, 80, 100, 130, 160])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--iterations", type=int, default=1500)
@@ -58,21 +64,22 @@ def main() -> None:
     for d in [] if options.show else options.dimensions:
         for seed in range(options.seeds):
             for case in options.cases:
-                activation, noise, alpha = case.split(":")
-                key = (activation, float(noise), float(alpha), d, seed)
+                activation, *numbers = case.split(":")
+                noise, alpha, gamma = map(float, numbers)
+                key = (activation, noise, alpha, gamma, d, seed)
                 if key not in rows:
                     rows[key] = measure(key, options.iterations)
                     write(rows)
-                    print(*(f"{name}={rows[key][name]}" for name in COLUMNS[:9]), flush=True)
+                    print(*(f"{name}={rows[key][name]}" for name in COLUMNS[:10]), flush=True)
     show(rows)
 
 
 def measure(key: Key, iterations: int) -> Row:
     """One run, with the defaults of the sampler."""
-    activation, noise, alpha, d, seed = key
-    instance = sample_instance(ww.Problem(activation, noise=noise, gamma=GAMMA), d, alpha, seed)
+    activation, noise, alpha, gamma, d, seed = key
+    instance = sample_instance(ww.Problem(activation, noise=noise, gamma=gamma), d, alpha, seed)
     begin = time.perf_counter()
-    run = hmc(instance, start="teacher", iterations=iterations, seed=seed)
+    run = hmc(instance, start="teacher", iterations=iterations, record_every=5, seed=seed)
     error = run.standard_error("matrix_overlap_centred")
     spread = float(run.settled["matrix_overlap_centred"].std(ddof=1))
     found = (
@@ -80,7 +87,7 @@ def measure(key: Key, iterations: int) -> Row:
         iterations,
         f"{run.excess_error:.6g}",
         f"{run.matrix_overlap_centred:.7g}",
-        f"{run.weight_overlap[0]:.7g}",
+        f"{0.5 * np.mean((run.draws - instance.weights) ** 2):.6g}",
         f"{error:.2g}",
         f"{(spread / error) ** 2:.0f}",
         run.status,
@@ -92,11 +99,11 @@ def measure(key: Key, iterations: int) -> Row:
 
 def ratios(rows: list[Row]) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """d and the two ratios of each run."""
-    d, error, matrix, overlap = (
+    d, gamma, error, matrix, gap = (
         np.array([float(row[name]) for row in rows])
-        for name in ("d", "excess_error", "matrix_overlap_centred", "weight_overlap")
+        for name in ("d", "gamma", "excess_error", "matrix_overlap_centred", "weight_gap")
     )
-    return {"kappa": (d, GAMMA * (1 - matrix) / error), "xi": (d, (1 - overlap) / error)}
+    return {"kappa": (d, gamma * (1 - matrix) / error), "xi": (d, gap / error)}
 
 
 def extrapolated(d: np.ndarray, y: np.ndarray) -> tuple[float, float]:
@@ -107,25 +114,25 @@ def extrapolated(d: np.ndarray, y: np.ndarray) -> tuple[float, float]:
     return float(fit[0]), float(np.sqrt(spread * np.linalg.inv(design.T @ design)[0, 0]))
 
 
-def predicted(activation: str, noise: float, alpha: float) -> dict[str, dict[str, float]]:
+def predicted(activation: str, noise: float, alpha: float, gamma: float) -> dict[str, dict[str, float]]:
     """The ratios by each theory at this noise, and the exact ones of no noise."""
-    problem = ww.Problem(activation, noise=noise, gamma=GAMMA)
+    problem = ww.Problem(activation, noise=noise, gamma=gamma)
     limit = ww.theory.small_noise_limit(problem)
     found = {"exact, no noise": {"kappa": limit.exact.matrix, "xi": limit.exact.overlap}}
     for theory in ("main", "factorised"):
         s = ww.solve(problem, alpha, branch="specialised", theory=theory).require()
         found[theory] = {
-            "kappa": GAMMA * (1 - s.matrix_overlap_centred) / s.excess_error,
+            "kappa": gamma * (1 - s.matrix_overlap_centred) / s.excess_error,
             "xi": (1 - float(s.weight_overlap[0])) / s.excess_error,
         }
     return found
 
 
 def show(rows: dict[Key, Row]) -> None:
-    for case in sorted({key[:3] for key in rows}):
-        print("{}, noise {:g}, alpha {:g}".format(*case))
+    for case in sorted({key[:4] for key in rows}):
+        print("{}, noise {:g}, alpha {:g}, gamma {:g}".format(*case))
         theory = predicted(*case)
-        for name, (d, y) in ratios([row for key, row in rows.items() if key[:3] == case]).items():
+        for name, (d, y) in ratios([row for key, row in rows.items() if key[:4] == case]).items():
             for size in np.unique(d):
                 here = y[d == size]
                 error = here.std(ddof=1) / np.sqrt(here.size) if here.size > 1 else float("nan")
@@ -142,7 +149,7 @@ def read() -> dict[Key, Row]:
         return {}
     with TABLE.open(newline="") as file:
         return {
-            (r["activation"], float(r["noise"]), float(r["alpha"]), int(r["d"]), int(r["seed"])): r
+            (r["activation"], *(float(r[name]) for name in KEY[1:4]), int(r["d"]), int(r["seed"])): r
             for r in csv.DictReader(file)
         }
 

@@ -32,15 +32,13 @@ THRESHOLDS = {
     "rademacher": (("0.897", 0.40), ("0.904", 0.50), ("0.911", 0.60)),
 }
 
-CUT = (
-    "the largest |v| is unbounded, so that the onset is at 0⁺; a cut of the support at |v| = 4 makes it 0.02"
-)
+CUT = "|v| is unbounded, so that the onset is at 0⁺; the authors' notebook cuts the support at |v| = 4"
 REASONS = {
     ("relu", "homogeneous"): "off by 0.006, of unknown origin (a scan in steps of α would do)",
     (
         "relu",
         "rademacher",
-    ): "not known: the criterion of the onset gives 0.2553, after that of equal readouts",
+    ): "probably the value of four-point readouts, 0.1256; the criterion of the onset gives 0.2553 here",
     ("relu", "gaussian"): CUT,
     ("sigma3", "gaussian"): CUT,
 }
