@@ -175,3 +175,17 @@ def test_a_profile_is_followed_past_a_sharp_fold():
     curve = ww.learning_curve(problem, np.linspace(0.0055, 0.0075, 11))
     assert np.all(np.diff(curve.mutual_information) > 0) and np.all(np.diff(curve.excess_error) < 0)
     assert {s.branch for s in curve} == {"specialised", "universal"}
+
+
+def test_some_classes_known_and_others_learnt_in_part():
+    """The solution with the largest class known and two learnt in part was missing: f fell by 3e-4."""
+    weights = ww.weights.Discrete(
+        (-0.9214176759378975, 0.1653567689495606, 0.45519215277731556, 0.8799145746119519, 1.641666967721647),
+        (0.4829022803427078, 0.12631089243097934, 0.16220013500360975, 0.0328546584680833, 0.1957320337546198),
+    )
+    readouts = normalised([0.30663, 0.33145, 1.34728], [0.401, 0.0733, 0.5257])
+    problem = ww.Problem("tanh(x)+0.01*sign(x)", weights, readouts, "probit:0.00025", 0.21)
+    curve = ww.learning_curve(problem, [8.0, 8.4, 8.5, 9.0])
+    assert curve[3].weight_overlap.max() == 1 and 0.98 < curve[3].weight_overlap.min() < 1
+    assert not rising(curve)
+    assert_sound(problem, 8.5)

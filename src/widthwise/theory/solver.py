@@ -191,7 +191,9 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
         families = (universal_family(problem), *specialised_families(problem, theory))
     for family in families:
         found = family.crossings(alpha)
-        beside = family.solutions(found.lost_ends)
+        beside = family.solutions(found.lost_ends) if len(found.lost_ends) else []
+        if not len(found.points) and not beside:
+            continue
         lost += [(int(i), s.free_entropy) for i, s in zip(found.lost, beside, strict=True)]
         for i, solution in zip(found.index, family.solutions(found.points, alpha[found.index]), strict=True):
             if not any(same_solution(solution, other) for other in at[i]):

@@ -62,7 +62,11 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
     if setting.units.can_be_known:
         for n_known in range(1, n):
             found.append(ThresholdFamily(setting, n_known, Root.KNOWN))
-            found.append(ClassFamily(setting, n_known, Root.HIGHEST, Root.LOWEST, n_known))
+            for moving in range(n_known, n):
+                highest = ClassFamily(setting, moving, Root.HIGHEST, Root.LOWEST, n_known)
+                above = ClassFamily(setting, moving, Root.ABOVE, Root.LOWEST, n_known)
+                is_other = moving > n_known and _differ(highest, above)
+                found += [highest, above] if is_other else [highest]
     return tuple(found)
 
 
