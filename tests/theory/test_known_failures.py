@@ -181,7 +181,13 @@ def test_some_classes_known_and_others_learnt_in_part():
     """The solution with the largest class known and two learnt in part was missing: f fell by 3e-4."""
     weights = ww.weights.Discrete(
         (-0.9214176759378975, 0.1653567689495606, 0.45519215277731556, 0.8799145746119519, 1.641666967721647),
-        (0.4829022803427078, 0.12631089243097934, 0.16220013500360975, 0.0328546584680833, 0.1957320337546198),
+        (
+            0.4829022803427078,
+            0.12631089243097934,
+            0.16220013500360975,
+            0.0328546584680833,
+            0.1957320337546198,
+        ),
     )
     readouts = normalised([0.30663, 0.33145, 1.34728], [0.401, 0.0733, 0.5257])
     problem = ww.Problem("tanh(x)+0.01*sign(x)", weights, readouts, "probit:0.00025", 0.21)
@@ -189,3 +195,15 @@ def test_some_classes_known_and_others_learnt_in_part():
     assert curve[3].weight_overlap.max() == 1 and 0.98 < curve[3].weight_overlap.min() < 1
     assert not rising(curve)
     assert_sound(problem, 8.5)
+
+
+def test_nearly_equal_sizes_whose_common_branch_has_an_end():
+    """The curve of the smaller class ends where the root of the larger one does; it was joined across the
+    gap, and the jump was listed at 0.0593, onto an unstable solution."""
+    readouts = normalised([0.999991051156293, 1.0000041889016373], [0.3188462152705946, 0.6811537847294054])
+    problem = ww.Problem("0.2262*x**2", "sparse-gaussian(0.06149)", readouts, 0.03922, 0.1897)
+    _, second = ww.transitions(problem, 0.2)
+    before, after = (ww.solve(problem, second.alpha * (1 + side)) for side in (-1e-6, 1e-6))
+    assert second.alpha == pytest.approx(0.0534492, rel=1e-5)
+    assert before.weight_overlap.min() == 0 and after.weight_overlap.min() == pytest.approx(0.4991, abs=1e-3)
+    assert before.excess_error - after.excess_error == pytest.approx(second.error_jump, rel=1e-4)

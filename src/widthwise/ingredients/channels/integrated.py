@@ -53,7 +53,10 @@ class Integrated(Channel):
 
     def predictive(self, omega: ArrayLike, gap: float, power: float) -> tuple[np.ndarray, np.ndarray]:
         grid = quadrature(self, float(power))
-        z = grid.predictive(np.asarray(omega, dtype=float), gap)
+        omega = np.asarray(omega, dtype=float)
+        order = np.argsort(omega, kind="stable")
+        z = np.empty((omega.size, grid.labels.size))
+        z[order] = grid.predictive(omega[order], gap)
         return grid.labels, z * grid.label_weights
 
     def mean(self, outputs: ArrayLike) -> np.ndarray:

@@ -248,18 +248,25 @@ class BandedDensity:
         self._grid, self._outputs = grid, outputs
         self._blocks: dict[int, tuple[int, np.ndarray]] = {}
 
-    def product(self, shares: np.ndarray, near: slice, band: slice) -> np.ndarray:
-        """``shares`` (rows, outputs of ``near``) times P_out, for the labels of ``band``."""
+    def product(
+        self, shares: np.ndarray, omega: np.ndarray, reach: float, near: slice, band: slice
+    ) -> np.ndarray:
+        """``shares`` (anything, ω, outputs of ``near``) times P_out, for the labels of ``band``.
+
+        Shares of outputs further than ``reach`` from ω, which must be sorted, count as 0.
+        """
         first, last, _ = band.indices(self._grid.labels.size)
-        result = np.zeros((shares.shape[0], last - first))
+        result = np.zeros((*shares.shape[:2], last - first))
         for k in range(near.start // _ROWS, -(-near.stop // _ROWS)):
             start, p = self._block(k)
             rows = slice(max(near.start, k * _ROWS), min(near.stop, (k + 1) * _ROWS))
             low, high = max(first, start), min(last, start + p.shape[1])
-            if low < high:
+            ends = self._outputs[rows.start] - reach, self._outputs[rows.stop - 1] + reach
+            seen = slice(*np.searchsorted(omega, ends))
+            if low < high and seen.start < seen.stop:
                 p = p[rows.start - k * _ROWS : rows.stop - k * _ROWS, low - start : high - start]
-                result[:, low - first : high - first] += (
-                    shares[:, rows.start - near.start : rows.stop - near.start] @ p
+                result[:, seen, low - first : high - first] += (
+                    shares[:, seen, rows.start - near.start : rows.stop - near.start] @ p
                 )
         return result
 

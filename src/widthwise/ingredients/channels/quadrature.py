@@ -109,7 +109,7 @@ class OutputQuadrature(OutputGrid):
         return self._by_panels(gap, q) if averages is None else averages
 
     def predictive(self, omega: Array, gap: float) -> Array:
-        """Z on (ω, labels); gap 0 gives P_out."""
+        """Z on (ω, labels), for sorted ω; gap 0 gives P_out."""
         if gap == 0:
             return self.density(omega, _ALL)
         make = self._around if self._is_local(gap) else self._by_kernel
@@ -220,10 +220,10 @@ class OutputQuadrature(OutputGrid):
         u = (outputs - omega[:, None]) / math.sqrt(gap)
         kernel = w * without_traces(np.exp(-0.5 * u**2)) / math.sqrt(2 * math.pi * gap)
         if n_derivatives == 0:
-            z = density.product(kernel, near, band)
+            z = density.product(kernel[None], omega, reach, near, band)[0]
             return z, z, z
-        shares = np.concatenate([kernel, kernel * (u / math.sqrt(gap)), kernel * ((u**2 - 1) / gap)])
-        z, first, second = density.product(shares, near, band).reshape(3, omega.size, -1)
+        shares = np.stack([kernel, kernel * (u / math.sqrt(gap)), kernel * ((u**2 - 1) / gap)])
+        z, first, second = density.product(shares, omega, reach, near, band)
         return z, first, second
 
     def _around(

@@ -239,11 +239,7 @@ class Family(ABC):
         if not far.size:
             return nodes, is_joined
         first = last.u.copy()
-        for _ in range(_N_END):
-            middle = 0.5 * (last.u + far)
-            new = self.at(middle, last.z + (middle - last.u)[:, None] * last.z_slope)
-            far = np.where(new.is_good, far, middle)
-            last = _choose(new.is_good, new, last)
+        last = self._last_before(last, far)
         ends = last[last.u != first]
         everything = Points.joined([nodes, ends])
         order = np.argsort(everything.u, kind="stable")
@@ -289,31 +285,55 @@ class Family(ABC):
     def _with_folds(
         self, nodes: Points, is_joined: np.ndarray, turns: np.ndarray
     ) -> tuple[Points, np.ndarray]:
-        """The zeros of d ln α/du, as nodes: the Illinois variant of regula falsi on the slope."""
+        """The zeros of d ln α/du, as nodes: the Illinois variant of regula falsi on the slope.
+
+        Where the curve does not go on between two neighbours (the root of another class ends) there is none:
+        they are parted, and the ends of both pieces become nodes.
+        """
         low, high = nodes[turns], nodes[turns + 1]
         weight_low, weight_high = low.slope.copy(), high.slope.copy()
         side = np.zeros(turns.size)
-        best = low
+        best, is_parted = low, np.zeros(turns.size, dtype=bool)
         for _ in range(_N_BISECTIONS):
             width = high.u - low.u
             share = np.clip(weight_low / (weight_low - weight_high), 1e-3, 1 - 1e-3)
             u, z = _hermite(low, high, share)
             best = self.near(u, z)
-            slope = np.where(best.is_good, best.slope, 0.0)
+            is_parted |= ~best.is_good
+            slope = np.where(is_parted, 0.0, best.slope)
             same = slope * low.slope > 0
             weight_high = np.where(same & (side == 1), 0.5 * weight_high, np.where(same, weight_high, slope))
             weight_low = np.where(~same & (side == -1), 0.5 * weight_low, np.where(same, slope, weight_low))
             side = np.where(same, 1, -1)
-            low, high = _choose(same, best, low), _choose(~same, best, high)
+            low, high = _choose(same & ~is_parted, best, low), _choose(~same & ~is_parted, best, high)
+            weight_low, weight_high = (
+                np.where(is_parted, end.slope, weight)
+                for end, weight in ((low, weight_low), (high, weight_high))
+            )
             if np.all((np.abs(slope) < 1e-9) | (width < 1e-9)):
                 break
-        good = best.is_good
-        folds = best[good]
+        folds = best[~is_parted]
         folds.slope = np.zeros(len(folds))
-        everything = Points.joined([nodes, folds])
+        parted = np.nonzero(is_parted)[0]
+        lasts = [self._last_before(end[parted], best.u[parted]) for end in (low, high)]
+        everything = Points.joined([nodes, folds, *lasts])
         order = np.argsort(everything.u, kind="stable")
-        flags = np.concatenate([is_joined, np.ones(len(folds), dtype=bool)])[order]
-        return everything[order], flags
+        is_joined = is_joined.copy()
+        is_joined[turns[parted]] = True  # to the end of its piece
+        flags = [is_joined, np.ones(len(folds), dtype=bool), np.zeros(parted.size, dtype=bool)]
+        flags.append(np.ones(parted.size, dtype=bool))
+        return everything[order], np.concatenate(flags)[order]
+
+    def _last_before(self, last: Points, far: np.ndarray) -> Points:
+        """The last points of pieces of the curve that end between ``last``, which are on it, and ``far``."""
+        if not far.size:
+            return last
+        for _ in range(_N_END):
+            middle = 0.5 * (last.u + far)
+            new = self.at(middle, last.z + (middle - last.u)[:, None] * last.z_slope)
+            far = np.where(new.is_good, far, middle)
+            last = _choose(new.is_good, new, last)
+        return last
 
     @cached_property
     def folds(self) -> Points:
