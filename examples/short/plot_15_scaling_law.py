@@ -35,7 +35,8 @@ law.plot()
 style.use()
 figure, ax = plt.subplots()
 activation = "tanh(2*x) - 0.7294775314861*x"  # without its linear part, which is learnt from few samples
-styles = {200: ("ko", "arXiv:2605.10395"), 100: ("C1s", "widthwise"), 60: ("C2^", "widthwise")}
+styles = {200: ("ko", "arXiv:2605.10395"), 140: ("C0D", "widthwise"), 100: ("C1s", "widthwise")}
+styles[60] = ("C2^", "widthwise")
 for d, (form, who) in styles.items():
     points = [point for point in read_hmc() if point.d == d]
     alpha = [point.alpha for point in points]

@@ -30,13 +30,17 @@ def test_measurements_that_are_kept():
     law = ww.scaling_law(problem, np.array([point.alpha for point in published]) * 200**2)
     apart = np.array([point.excess_error for point in published]) / law.excess_error - 1
     assert np.max(np.abs(apart)) < 0.018  # within 1.7 %, as published
-    # Our own: differences fall with d, and are within 3 % (plus two standard errors) at d = 100.
-    sizes = {}
+    # Our own: differences are within 3 % (plus two standard errors) from d = 100 on, and fall as 1/d from there.
+    apart = {}
     for point in read_hmc("widthwise"):
         own = problem.replace(readouts=ww.readouts.PowerLaw(0.3, point.d // 2))
         here = ww.scaling_law(own, point.alpha * point.d**2).excess_error[0]
-        sizes.setdefault(point.d, []).append(abs(point.excess_error / here - 1))
-        if point.d == 100:
+        apart[point.d, point.alpha] = point.excess_error / here - 1, point.standard_error / here
+        if point.d >= 100:
             assert abs(point.excess_error / here - 1) < 0.03 + 2 * point.standard_error / here
-    assert np.mean(sizes[100]) < 0.6 * np.mean(sizes[60])
+    for alpha in (0.6, 0.9):
+        (one, its_error), (other, error) = (apart[d, alpha] for d in (100, 140))
+        assert abs(140 * other - 100 * one) < 2 * np.hypot(140 * error, 100 * its_error)
+    small, large = (np.mean([abs(x) for (d, _), (x, _) in apart.items() if d == size]) for size in (60, 100))
+    assert large < 0.6 * small
     assert {row["n"] for row in read_widths()} == {7200.0, 14400.0, 28800.0}
