@@ -349,6 +349,21 @@ def test_tasks_wait_for_memory(tmp_path, monkeypatch):
         assert driver._has_room_for(tasks[1]) is is_room
 
 
+def test_no_task_begins_when_the_time_is_up(tmp_path):
+    tasks = sweep_of_walks(alpha=[0.5], seeds=3).tasks()
+
+    def run(store, **options):
+        with concurrent.futures.ThreadPoolExecutor(1) as executor:
+            return run_tasks(tasks, store, executor=executor, progress=False, **options)
+
+    late = run(tmp_path, max_seconds=0)
+    assert (late.n_done, late.n_left) == (0, len(tasks)) and f"{len(tasks)} left" in str(late)
+    whole = run(tmp_path, max_seconds=1e6)
+    assert (whole.n_done, whole.n_left) == (len(tasks), 0)
+    again = run(tmp_path, max_seconds=0)  # what is finished is counted all the same
+    assert (again.n_kept, again.n_left) == (len(tasks), 0)
+
+
 def test_bar_on_a_terminal(tmp_path, capsys, monkeypatch):
     import sys
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,6 +55,26 @@ def reproduce(
             rich_help_panel="Where",
         ),
     ] = None,
+    known: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--known",
+            metavar="DIR",
+            help="Results of another call or machine (a folder like that of --out): runs that their tables "
+            "have are taken over. May be given several times; the tables in --out count without saying.",
+            rich_help_panel="Where",
+        ),
+    ] = None,
+    max_hours: Annotated[
+        float | None,
+        typer.Option(
+            "--max-hours",
+            metavar="HOURS",
+            help="Begin no run later than this, the cheapest first; what is finished goes into the tables, "
+            "and the same command goes on from there.",
+            rich_help_panel="Where",
+        ),
+    ] = None,
     list_items: Annotated[bool, typer.Option("--list", help="List the items and exit.")] = False,
     cluster: ClusterOption = None,
     workers: WorkersOption = None,
@@ -62,14 +84,17 @@ def reproduce(
     """Compute figures and tables of the paper again: theory, runs, comparison, figure.
 
     For each item it writes the figure (PNG and PDF), every point of the theory, every run, and a table of
-    measured against predicted with standard errors. An interrupted command goes on where it stopped. "report"
-    gathers what is in --out into report.md and report.html. Exit code 1 says that some run failed.
+    measured against predicted with standard errors. An interrupted command goes on where it stopped, and runs
+    that the tables in --out have are not made again (delete their rows if they should be). "report" gathers
+    what is in --out into report.md and report.html. Exit code 1 says that some run failed.
 
     Example: widthwise reproduce --list
 
     Example: widthwise reproduce gaussian-weights,hermite --scale smoke
 
     Example: widthwise reproduce all --scale laptop --out results
+
+    Example: widthwise reproduce all --scale paper --max-hours 8 --known from-another-machine --out results
 
     Example: widthwise reproduce all --scale paper --cluster tcp://host:8786 --out results
     """
@@ -84,6 +109,13 @@ def reproduce(
         raise BadInput(f"say what to reproduce: all, report, or some of {', '.join(NAMES)}")
     scale = choose("--scale", scale, SCALES, "scale")
     folder = _folder(out)
+    if max_hours is not None and not max_hours >= 0:
+        raise BadInput(f"--max-hours must be >= 0, got {max_hours:g}")
+    for name in known or []:
+        if not Path(name).is_dir():
+            raise BadInput(
+                f"--known: there is no folder {name!r}; give one that 'reproduce --out' has written"
+            )
     where = Where(store or str(folder / "store"), cluster, workers, retry_failed, dry_run)
     use_no_screen()
     try:
@@ -92,7 +124,7 @@ def reproduce(
         raise BadInput(str(error)) from None
     n_failed = 0
     if chosen:
-        n_failed = explained(lambda: _compute(chosen, scale, folder, where))
+        n_failed = explained(lambda: _compute(chosen, scale, folder, where, known or [], max_hours))
     if "report" in names or len(chosen) > 1:
         _report(folder)
     if n_failed:
@@ -100,15 +132,18 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _compute(chosen: list[Item], scale: str, folder: Path, where: Where) -> int:
+def _compute(
+    chosen: list[Item], scale: str, folder: Path, where: Where, known: list[str], max_hours: float | None
+) -> int:
     from ..paper import reproduce as compute
     from ..paper.cost import announce
 
     n_failed = 0
     store = str(where.folder)
-    talk(announce(chosen, scale, store, where.workers))
+    talk(announce(chosen, scale, store, where.workers, [*known, folder]))
     if where.is_dry_run:
         raise typer.Exit(0)
+    end = math.inf if max_hours is None else time.monotonic() + 3600 * max_hours
     for item in chosen:
         talk(f"{item.name}: {item.title} ({item.place})")
         outcome = compute(
@@ -120,6 +155,8 @@ def _compute(chosen: list[Item], scale: str, folder: Path, where: Where) -> int:
             n_workers=where.workers,
             progress=None,
             retry_failed=where.retry_failed,
+            known=known,
+            max_seconds=None if max_hours is None else max(0.0, end - time.monotonic()),
         )
         n_failed += outcome.n_failed
         write(f"{outcome}; {outcome.folder}")

@@ -108,7 +108,8 @@ def draw(tables: Tables) -> Figure:
             ax.set(yscale="log", xlabel="gradient updates", title=f"{name}: batches of $n/4$")
             ax.set_ylabel("test error")
             corner = {"loc": "lower left", "borderaxespad": 0.0, "fontsize": 6, "labelspacing": 0.3}
-            ax.legend(frameon=False, handlelength=0.8, handletextpad=0.4, **corner)
+            if ax.get_legend_handles_labels()[0]:
+                ax.legend(frameon=False, handlelength=0.8, handletextpad=0.4, **corner)
         for ax, law in zip(axes[3, :2], ("homogeneous", "gaussian"), strict=True):
             _draw_linear(ax, [c for c in crossings if c.readouts == law and c.threshold == THRESHOLDS[0]])
             ax.set_title(rf"{NAMES[law]}, $\varepsilon^* = {THRESHOLDS[0]}$")
@@ -123,6 +124,8 @@ def _draw_linear(ax: Any, crossings: Sequence[Any]) -> None:
     from ..studies.survival import Times, fit_times
 
     sizes = sorted({one.d for one in crossings})
+    if not sizes:
+        return
     for d in sizes:
         times = [one.time for one in crossings if one.d == d]
         mean = mean_of(times)

@@ -144,7 +144,8 @@ def _draw_runs(ax: Any, tables: Tables, law: str) -> None:
     ax.set_ylim(lines["universal"] - 0.08, lines["specialised"] + 0.02)
     ax.set(xlabel="HMC iteration", title=f"{NAMES[law]}: runs")
     ax.set_ylabel(marks.LABELS["matrix_overlap_centred"])
-    ax.legend(frameon=False, loc="lower right", handlelength=1.2)
+    if tables.traces:
+        ax.legend(frameon=False, loc="lower right", handlelength=1.2)
 
 
 def as_table(tables: Tables) -> Printed:

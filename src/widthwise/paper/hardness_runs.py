@@ -127,7 +127,8 @@ def draw_times(axes: Any, crossings: Sequence[Crossing], fits: Table, names: Map
             ax.set_xticks(sizes, [str(d) for d in sizes])
             ax.tick_params(axis="x", which="minor", bottom=False, labelbottom=False)
         row[0].set_ylabel("time $t^*(d)$")
-        row[0].legend(frameon=False, handlelength=1.2, title="threshold", title_fontsize=6.8)
+        if mine:
+            row[0].legend(frameon=False, handlelength=1.2, title="threshold", title_fontsize=6.8)
 
 
 def _label_times(ax: Any) -> None:

@@ -6,11 +6,14 @@
     <out>/<item>/theory.csv           every point of every line
     <out>/<item>/measured.csv         one row a run, with its parameters, seed, status and version
     <out>/<item>/traces.csv           observables along the runs, for items that show dynamics
+    <out>/<item>/kept.csv             runs of other settings that were here before (and kept_traces.csv)
     <out>/<item>/comparison.csv       measured against predicted, ours and the authors'
     <out>/<item>/item.json            scale, settings, times
 
 Runs go through a store, so that what is interrupted goes on where it stopped. A run is known by its full
-description (problem, d, α, seed, learner, iterations): another scale never takes over its numbers.
+description (problem, d, α, seed, learner, iterations): another scale never takes over its numbers. Runs that
+``measured.csv`` or ``kept.csv`` has, here or in other folders of results, are not made again: tables from
+several days and machines add up, without their stores.
 """
 
 from __future__ import annotations
@@ -23,19 +26,22 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .._bad_value import plural
 from .._version import __version__
 from ..networks.comparison import counted
 from . import marks, published
 from .compare import compare
 from .item import Item, Tables
+from .known import KEY_LENGTH, KnownRuns, put_aside, read_known
 from .scales import Settings, settings_of
 from .table import Table
 
 if TYPE_CHECKING:
     from ..sweeps.task import Task
 
-__all__ = ["Outcome", "load", "reproduce", "tasks_of"]
+__all__ = ["Outcome", "folders_of", "load", "reproduce", "tasks_of", "unknown_tasks"]
 
 _TABLES = ("theory", "measured", "traces", "comparison")
 
@@ -49,6 +55,8 @@ class Outcome:
     folder: Path
     n_runs: int = 0
     n_failed: int = 0
+    n_left: int = 0
+    """Runs that are still to be made."""
     seconds: dict[str, float] = field(default_factory=dict)
     version: str = __version__
 
@@ -62,12 +70,28 @@ class Outcome:
         found = [row["verdict"] for row in self.tables.comparison if "verdict" in row]
         counts = counted(found) or "nothing to compare"
         failed = f", {self.n_failed} failed" if self.n_failed else ""
-        return f"{self.item.name}: {plural(self.n_runs, 'run')}{failed}; {counts}"
+        left = f", {self.n_left} left" if self.n_left else ""
+        return f"{self.item.name}: {plural(self.n_runs, 'run')}{failed}{left}; {counts}"
 
 
 def tasks_of(item: Item, scale: str) -> Sequence[tuple[str, Task]]:
     """The runs of an item at a scale, each with its series."""
     return item.tasks(settings_of(item.name, scale)) if item.tasks else ()
+
+
+def unknown_tasks(item: Item, tasks: Sequence[Task], known: KnownRuns) -> list[Task]:
+    """Those that no table has, the cheapest first."""
+    from ..sweeps.estimate import amount_of_work
+
+    found = [task for task in tasks if not known.has(task.key, with_trace=bool(item.traced(task)))]
+    return sorted(found, key=amount_of_work)
+
+
+def folders_of(
+    item: Item, out: str | os.PathLike[str], known: Sequence[str | os.PathLike[str]]
+) -> list[Path]:
+    """Where tables of an item may be; those of ``out`` count most."""
+    return [Path(folder) / item.name for folder in (*known, out)]
 
 
 def reproduce(
@@ -80,6 +104,8 @@ def reproduce(
     n_workers: int | None = None,
     progress: Any = False,
     retry_failed: bool = False,
+    known: Sequence[str | os.PathLike[str]] = (),
+    max_seconds: float | None = None,
 ) -> Outcome:
     """Compute an item at a scale, write its files below ``out`` and return it.
 
@@ -88,8 +114,10 @@ def reproduce(
     scale : "smoke", "laptop" or "paper"
     store : folder
         Where the results of runs are kept; what is there already is not run again.
-    cluster, n_workers, progress, retry_failed
-        As for :func:`~widthwise.sweeps.run_tasks`.
+    cluster, n_workers, progress, retry_failed, max_seconds
+        As for :func:`~widthwise.sweeps.run_tasks`; the cheapest runs come first.
+    known : list of folders
+        Further results, each a folder like ``out``, whose runs are taken over instead of made again.
     """
     settings = settings_of(item.name, scale)
     folder = Path(out) / item.name
@@ -103,25 +131,36 @@ def reproduce(
         from .runs import row_of, trace_rows
 
         wanted = item.tasks(settings)
+        finished = read_known(folders_of(item, out, known))
         start = time.perf_counter()
-        run_tasks(
-            [task for _, task in wanted],
+        report = run_tasks(
+            unknown_tasks(item, [task for _, task in wanted], finished),
             store,
             cluster=cluster,
             n_workers=n_workers,
             progress=progress,
             retry_failed=retry_failed,
+            max_seconds=max_seconds,
         )
         outcome.seconds["this call"] = time.perf_counter() - start
         kept = Store(store)
-        results = [(series, kept.read(task)) for series, task in wanted]
-        tables.measured = Table(row_of(series, result) | item.observe(result) for series, result in results)
-        tables.traces = Table(
-            row for series, result in results for row in trace_rows(series, result, item.traced(result.task))
-        )
-        outcome.n_runs = len(results)
-        outcome.n_failed = sum(result.status == "failed" for _, result in results)
-        outcome.seconds["runs"] = float(sum(result.timings.get("seconds", 0.0) for _, result in results))
+        entries = kept.entries()
+        for series, task in wanted:
+            names = item.traced(task)
+            if finished.has(task.key, with_trace=bool(names)):
+                tables.measured.append(finished.rows[task.key])
+                tables.traces += finished.traces.get(task.key[:KEY_LENGTH], Table()) if names else ()
+            elif task.key in entries:
+                result = kept.read(task)
+                tables.measured.append(row_of(series, result) | item.observe(result))
+                tables.traces += trace_rows(series, result, names)
+        # As it will be read again: the comparison is the same whether runs are new or known.
+        tables.measured = Table.from_csv(tables.measured.to_csv())
+        put_aside(folder, finished, {str(row["key"]) for row in tables.measured})
+        outcome.n_runs = len(tables.measured)
+        outcome.n_left = report.n_left
+        outcome.n_failed = sum(row["status"] == "failed" for row in tables.measured)
+        outcome.seconds["runs"] = float(np.nansum(tables.measured.column("seconds")))
     tables.comparison = item.compare(tables) if item.compare else compare(item, tables)
     _write(outcome)
     return outcome
@@ -137,9 +176,9 @@ def load(item: Item, out: str | os.PathLike[str]) -> Outcome | None:
     tables = Tables(Settings(**given), published=published.measurements(item.name))
     for name in _TABLES:
         setattr(tables, name, Table.read(folder / f"{name}.csv"))
-    return Outcome(
-        item, tables, folder, facts["n_runs"], facts["n_failed"], facts["seconds"], facts["version"]
-    )
+    n_left = facts.get("n_left", 0)
+    counts = (facts["n_runs"], facts["n_failed"], n_left)
+    return Outcome(item, tables, folder, *counts, facts["seconds"], facts["version"])
 
 
 def _write(outcome: Outcome) -> None:
@@ -148,11 +187,14 @@ def _write(outcome: Outcome) -> None:
         table: Table = getattr(tables, name)
         if table:
             table.write(folder / f"{name}.csv")
+        else:
+            (folder / f"{name}.csv").unlink(missing_ok=True)
     facts = {
         "item": outcome.item.name,
         "settings": asdict(tables.settings),
         "n_runs": outcome.n_runs,
         "n_failed": outcome.n_failed,
+        "n_left": outcome.n_left,
         "seconds": {name: round(value, 1) for name, value in outcome.seconds.items()},
         "version": outcome.version,
     }

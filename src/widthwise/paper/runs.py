@@ -11,6 +11,7 @@ from ..networks.comparison import mean_of
 from ..problem import Problem
 from ..sweeps.result import Result
 from ..sweeps.task import Task
+from .known import KEY_LENGTH
 from .lines import parameters
 from .scales import Settings
 from .table import Table
@@ -49,6 +50,7 @@ def row_of(series: str, result: Result) -> dict[str, Any]:
     share = 0.5 if task.learner == "adam" else 1.0
     row["excess_error"] = share * result.scalar("excess_error")
     row["chain_error"] = share * _chain_error(result)
+    row["effective_draws"] = _effective_draws(result)
     for name in ("replica_excess_error", "matrix_overlap_centred", "acceptance"):
         row[name] = result.scalar(name)
     for name in ("overlap_power", "weight_overlap"):
@@ -77,6 +79,7 @@ def trace_rows(series: str, result: Result, names: tuple[str, ...], n_rows: int 
         "d": task.d,
         "alpha": task.alpha,
         "seed": task.seed,
+        "key": task.key[:KEY_LENGTH],
     }
     return Table(
         shared
@@ -84,6 +87,20 @@ def trace_rows(series: str, result: Result, names: tuple[str, ...], n_rows: int 
         | {name: _plain(result.trace[name][1][0, i]) for name in names}
         for i in pick
     )
+
+
+def _effective_draws(result: Result) -> float:
+    """Independent draws that the second half of a sampler's run is worth, by its error; NaN for others."""
+    if "excess_error" not in result.trace or result.task.learner not in ("hmc", "metropolis"):
+        return math.nan
+    values = result.trace["excess_error"][1]
+    values = values[:, values.shape[1] // 2 :]
+    if values.shape[1] < 4 or np.ptp(values) == 0:
+        return math.nan
+    import arviz
+
+    ess: Any = arviz.ess
+    return round(float(ess(values)), 1)
 
 
 def _plain(value: np.ndarray) -> Any:

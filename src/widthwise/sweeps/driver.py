@@ -48,6 +48,11 @@ class Report:
     seconds: float = 0.0
 
     @property
+    def n_left(self) -> int:
+        """Tasks that were not begun, the time being up."""
+        return self.n_tasks - self.n_kept - self.n_done - self.n_failed
+
+    @property
     def n_failed(self) -> int:
         """Tasks without a good result."""
         return len(self.failures)
@@ -55,7 +60,8 @@ class Report:
     def __str__(self) -> str:
         verb = "was" if self.n_kept == 1 else "were"
         text = f"{plural(self.n_done, 'task')} run, {self.n_kept} {verb} finished before"
-        return text + (f", {self.n_failed} failed" if self.failures else "")
+        text += f", {self.n_failed} failed" if self.failures else ""
+        return text + (f", {self.n_left} left" if self.n_left else "")
 
 
 @explained
@@ -68,6 +74,7 @@ def run_tasks(
     n_workers: int | None = None,
     progress: bool | Callable[[Result, Report], Any] | None = None,
     retry_failed: bool = False,
+    max_seconds: float | None = None,
 ) -> Report:
     """Run the tasks that have no result in the store, and keep their results.
 
@@ -86,6 +93,8 @@ def run_tasks(
         Whether to talk on stderr (yes unless given), or a function of (Result, Report) to call after each.
     retry_failed : bool
         Run tasks again that failed before.
+    max_seconds : float
+        No task is begun later than this; those under way are finished. The others are run by the next call.
     """
     if executor is not None and cluster is not None:
         raise ValueError("give executor or cluster, not both")
@@ -101,7 +110,7 @@ def run_tasks(
             own = LocalProcesses(n_workers)
     if not isinstance(tasks, Tasks):  # those of a sweep are different, and made one at a time
         tasks = list(dict.fromkeys(tasks))
-    driver = _Driver(tasks, store, executor or own, retry_failed)  # type: ignore[arg-type]
+    driver = _Driver(tasks, store, executor or own, retry_failed, max_seconds)  # type: ignore[arg-type]
     try:
         return driver.run(progress)
     finally:
@@ -114,8 +123,16 @@ def _done(entries: Mapping[str, Entry]) -> dict[str, Entry]:
 
 
 class _Driver:
-    def __init__(self, tasks: Sequence[Task], store: Store, executor: Executor, retry_failed: bool) -> None:
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        store: Store,
+        executor: Executor,
+        retry_failed: bool,
+        max_seconds: float | None = None,
+    ) -> None:
         self.tasks = tasks
+        self.deadline = math.inf if max_seconds is None else time.perf_counter() + max_seconds
         self.source = iter(tasks)
         self.store = store
         self.retry_failed = retry_failed
@@ -134,7 +151,8 @@ class _Driver:
 
     def _next(self) -> Task | None:
         """The next task to hand out, left where it is; those that have a result are counted on the way."""
-        while not self.pending:
+        is_late = time.perf_counter() >= self.deadline
+        while is_late or not self.pending:
             task = next(self.source, None)
             if task is None:
                 return None
@@ -146,7 +164,7 @@ class _Driver:
             elif task.key in self.newer:
                 said = f"its result is kept but cannot be read: {self.newer[task.key]}"
                 self.report.failures[str(task)] = said
-            else:
+            elif not is_late:
                 # What was there when the entries were read: another driver may have written since.
                 was_there = entry is not None or f"{task.key}.nc" in self.damaged
                 self.before[task.key] = self.store.modified(task.key) if was_there else None
@@ -275,6 +293,8 @@ class _Driver:
 
     def _look_elsewhere(self) -> None:
         """Tasks of another driver: finished by now, or free again because it ended."""
+        if time.perf_counter() >= self.deadline:
+            self.elsewhere.clear()
         if not self.elsewhere:
             return
         time.sleep(_POLL)

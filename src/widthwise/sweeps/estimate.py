@@ -25,7 +25,16 @@ from .task import Task, find_learner
 if TYPE_CHECKING:
     from .store import Store
 
-__all__ = ["Estimate", "estimate", "forecast", "memory_needed", "missing", "pass_seconds", "passes"]
+__all__ = [
+    "Estimate",
+    "amount_of_work",
+    "estimate",
+    "forecast",
+    "memory_needed",
+    "missing",
+    "pass_seconds",
+    "passes",
+]
 
 _SAMPLES = 3000  # of a task, at most, in the measurement
 _MANY = 20_000  # tasks that are all looked at
@@ -136,6 +145,12 @@ def passes(task: Task) -> float:
     if task.learner == "gamp_rie":  # it stops by itself, after about 15 steps of two products with x xᵀ
         return 15.0 * d / k
     return math.nan
+
+
+def amount_of_work(task: Task) -> float:
+    """Passes times their size, about proportional to the time; inf for a learner that is not known."""
+    found = passes(task) * _size(_shape(task))
+    return math.inf if math.isnan(found) else found
 
 
 def memory_needed(task: Task) -> float:
