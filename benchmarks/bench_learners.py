@@ -63,7 +63,12 @@ def gradients(name: str, n_leapfrog: int = 10) -> None:
     gradient = jax.jit(jax.value_and_grad(Model(inst.problem, inst.k, inst.d).log_posterior))
     products = jax.jit(lambda w, x: (w @ x) @ x.T)
     plain = np.asarray(w)
-    settings = {"n_leapfrog": n_leapfrog, "target_acceptance": 0.8, "is_nuts": False, "learn_readouts": False}
+    settings = {
+        "kernel": "plain",
+        "n_leapfrog": n_leapfrog,
+        "target_acceptance": 0.8,
+        "learn_readouts": False,
+    }
     chain = HmcChain(inst, on_the_teacher(inst), settings | {"step_size": 0.01, "n_warmup": 0})
     rivals = [
         lambda: jax.block_until_ready(gradient(w, data)),

@@ -109,7 +109,7 @@ def test_metropolis_on_three_atoms(spec):
     ("weights", "spec", "options"),
     [
         ("gaussian", "relu", {}),
-        pytest.param("gaussian", "tanh(2*x)", {"is_nuts": True}, marks=pytest.mark.slow),
+        pytest.param("gaussian", "tanh(2*x)", {"kernel": "plain"}, marks=pytest.mark.slow),
         pytest.param("uniform", "he2(x)/sqrt(2)+he3(x)/6", {}, marks=pytest.mark.slow),
         pytest.param(
             ww.weights.GaussianMixture.normalised((-1.0, 1.0), (0.3, 0.3), (0.4, 0.6)),
@@ -118,7 +118,7 @@ def test_metropolis_on_three_atoms(spec):
             marks=pytest.mark.slow,
         ),
     ],
-    ids=["relu", "nuts", "uniform", "mixture"],
+    ids=["relu", "plain", "uniform", "mixture"],
 )
 def test_hmc_on_a_plane(weights, spec, options):
     """kd = 2 weights: the posterior can be integrated on a grid."""

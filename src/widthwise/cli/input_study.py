@@ -32,8 +32,8 @@ def inputs(
     alpha: AlphaOption = "0.5,1,2",
     seeds: SeedsOption = 3,
     iterations: Annotated[
-        int, typer.Option("--iterations", metavar="N", help="Iterations of HMC, and a quarter of Adam's.")
-    ] = 1000,
+        int, typer.Option("--iterations", metavar="N", help="Iterations of HMC, and a tenth of Adam's.")
+    ] = 400,
     store: StoreOption = None,
     cluster: ClusterOption = None,
     workers: WorkersOption = None,
@@ -62,7 +62,7 @@ def inputs(
     where = Where(store, cluster, workers, retry_failed, dry_run)
     learners = {
         "hmc": {"start": "teacher", "iterations": iterations},
-        "adam": {"start": "random", "iterations": 4 * iterations, "held_out": 0.1},
+        "adam": {"start": "random", "iterations": 10 * iterations, "held_out": 0.1},
     }
     try:
         asked = InputStudy(problem, read_alphas(alpha).tolist(), seeds, learners)

@@ -25,7 +25,7 @@ LEARNERS = {
 }
 MEASURED, THEORY = "#E0457B", "#2A93D5"
 """Colours that are seen on a light and on a dark ground."""
-_ITERATIONS = {"hmc": 400, "metropolis": 300}
+_ITERATIONS = {"hmc": 120, "metropolis": 300}
 
 
 class Experiment:

@@ -1,7 +1,15 @@
-"""Chains of HMC in step, compiled once for all instances of a problem and size."""
+"""Chains of HMC in step, compiled once for all instances of a problem and size.
+
+An iteration draws momenta, makes steps of drift, kick and drift, and accepts the end with the probability
+that its energy asks for. It leaves the posterior as it is for any kick that depends on the position only,
+which leaves two freedoms: coordinates (:mod:`~widthwise.learners.whitening`), and kicks from an activation
+whose kinks are rounded over the distance of a step. Without rounding, each sample that crosses a kink adds an
+error of its own, and these errors grow with the length of a trajectory; with it, they are those of its ends.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -9,39 +17,43 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from blackjax.adaptation.step_size import dual_averaging_adaptation
-from blackjax.mcmc import hmc as fixed_length
-from blackjax.mcmc import nuts
 
 from ..networks.instance import Instance
 from ..problem import Problem
 from .iterative import Start
 from .jax_chain import JaxChain
 from .jax_model import Data, Model
+from .whitening import Whitening
 
 __all__ = ["HmcChain"]
 
+# Half-width over which kinks are rounded, in distances that pre-activations move in a step.
+_ROUNDING = 1.0
+
 
 class HmcChain(JaxChain):
-    """The state is (positions and gradients, step-size adaptations, key, iterations of warm-up left)."""
+    """The state is (coordinates and log densities, step-size adaptations, key, warm-up left)."""
 
     patience: int | None = None
 
     def __init__(self, instance: Instance, start: Start, settings: dict[str, Any]) -> None:
         self.settings = settings
-        how = {
-            name: settings[name] for name in ("n_leapfrog", "target_acceptance", "is_nuts", "learn_readouts")
-        }
-        self._model, begin, self._block = _compiled(
+        names = ("kernel", "n_leapfrog", "target_acceptance", "learn_readouts")
+        how = {name: settings[name] for name in names}
+        self._model, begin, self._block, self._position = _compiled(
             instance.problem, start.weights.shape, instance.dtype, **how
         )
-        self._data = Data.of(instance, start.weights)
+        whitening = None
+        if settings["kernel"] == "whitened":
+            whitening = Whitening.of(instance, learn_readouts=settings["learn_readouts"])
+        self._data = (Data.of(instance, start.weights), whitening)
         position = self._model.to_position(start.weights, start.readouts)
         position = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=instance.dtype), position)
         key = jax.random.PRNGKey(start.seed)
         self._carry = begin(position, self._data, settings["step_size"], settings["n_warmup"], key)
 
     def network(self) -> tuple[Any, ...]:
-        network: tuple[Any, ...] = self._model.network(self._carry[0].position)
+        network: tuple[Any, ...] = self._model.network(self._position(self._carry[0][0], self._data))
         return network
 
     def advance(self, n_iterations: int) -> dict[str, np.ndarray]:
@@ -49,7 +61,7 @@ class HmcChain(JaxChain):
         statistics = {
             "acceptance": np.asarray(acceptance, dtype=float),
             "step_size": np.asarray(step_size, dtype=float),
-            "energy": -np.asarray(carry[0].logdensity, dtype=float),
+            "energy": -np.asarray(carry[0][1], dtype=float),
         }
         self._carry = carry
         return statistics
@@ -61,47 +73,74 @@ def _compiled(
     shape: tuple[int, int, int],
     dtype: str,
     *,
+    kernel: str,
     n_leapfrog: int,
     target_acceptance: float,
-    is_nuts: bool,
     learn_readouts: bool,
-) -> tuple[Any, Any, Any]:
-    """Model, function that makes the state, function that advances it; compiled once for all instances."""
+) -> tuple[Any, Any, Any, Any]:
+    """Model and functions that make the state, advance it and give its positions."""
     n_chains, k, d = shape
     model = Model(problem, k, d, learn_readouts=learn_readouts)
     adapt_init, adapt_update, adapt_final = dual_averaging_adaptation(target_acceptance)
-    kernel = nuts.build_kernel() if is_nuts else fixed_length.build_kernel()
-    length = {} if is_nuts else {"num_integration_steps": n_leapfrog}
-    n_unknowns = k * (d + int(learn_readouts))
 
-    def one_step(key: Any, state: Any, step_size: Any, data: Data) -> Any:
-        density = partial(model.log_posterior, data=data)
-        return kernel(
-            key, state, density, step_size, inverse_mass_matrix=jnp.ones(n_unknowns, dtype), **length
+    def position_of(z: Any, whitening: Whitening | None) -> Any:
+        return z if whitening is None else whitening.position(z)
+
+    def log_density(z: Any, data: Data, whitening: Whitening | None) -> Any:
+        return model.log_posterior(position_of(z, whitening), data)
+
+    def iteration_of_one(key: Any, state: Any, step_size: Any, n_steps: Any, given: Any) -> Any:
+        z, before = state
+        data, whitening = given
+        for_momenta, for_coin = jax.random.split(key)
+        momenta = _standard_gaussian(for_momenta, z)
+        rounded = replace(
+            data, rounding=None if whitening is None else _ROUNDING * step_size * whitening.speed
         )
+        kick = jax.grad(partial(log_density, data=rounded, whitening=whitening))
 
-    def iteration(_: Any, carried: Any, data: Data) -> Any:
+        def leap(_: Any, moving: Any) -> Any:
+            z, momenta = moving
+            z = _moved(z, 0.5 * step_size, momenta)
+            momenta = _moved(momenta, step_size, kick(z))
+            return _moved(z, 0.5 * step_size, momenta), momenta
+
+        end, last = jax.lax.fori_loop(0, n_steps, leap, (z, momenta))
+        after = log_density(end, data, whitening)
+        gain = after - before - _kinetic(last) + _kinetic(momenta)
+        rate = jnp.where(jnp.isnan(gain), 0, jnp.exp(jnp.minimum(gain, 0)))
+        is_accepted = jax.random.uniform(for_coin, dtype=dtype) < rate
+        return jax.tree.map(lambda new, old: jnp.where(is_accepted, new, old), (end, after), state), rate
+
+    def iteration(_: Any, carried: Any, given: Any) -> Any:
         (states, adaptations, key, n_left), accepted, _ = carried
-        key, now = jax.random.split(key)
+        key, now, for_length = jax.random.split(key, 3)
         is_warm = n_left <= 0
         frozen, moving = jax.vmap(adapt_final)(adaptations), jnp.exp(adaptations.log_step_size)
         steps = jnp.where(is_warm, frozen, moving).astype(dtype)
         keys = jax.random.split(now, n_chains)
-        states, info = jax.vmap(one_step, in_axes=(0, 0, 0, None))(keys, states, steps, data)
-        updated = jax.vmap(adapt_update)(adaptations, info.acceptance_rate)
+        # Chains in step take equally many steps: in one batch they would all wait for the longest.
+        n_steps = (
+            jax.random.randint(for_length, (), 1, 2 * n_leapfrog) if kernel == "whitened" else n_leapfrog
+        )
+        one = jax.vmap(iteration_of_one, in_axes=(0, 0, 0, None, None))
+        states, rates = one(keys, states, steps, n_steps, given)
+        updated = jax.vmap(adapt_update)(adaptations, rates)
         adaptations = jax.tree.map(
             lambda new, old: jnp.where(is_warm, old, new).astype(old.dtype), updated, adaptations
         )
-        return (states, adaptations, key, n_left - 1), accepted + info.acceptance_rate, steps
+        return (states, adaptations, key, n_left - 1), accepted + rates, steps
 
-    def block(carry: Any, data: Data, n_iterations: int) -> Any:
+    def block(carry: Any, given: Any, n_iterations: int) -> Any:
         zero = jnp.zeros(n_chains, dtype)
-        step = partial(iteration, data=data)
+        step = partial(iteration, given=given)
         carry, accepted, steps = jax.lax.fori_loop(0, n_iterations, step, (carry, zero, zero))
         return carry, accepted / n_iterations, steps
 
-    def start(position: Any, data: Data, step_size: float, n_warmup: int, key: Any) -> Any:
-        states = jax.vmap(lambda u: fixed_length.init(u, partial(model.log_posterior, data=data)))(position)
+    def start(position: Any, given: Any, step_size: float, n_warmup: int, key: Any) -> Any:
+        data, whitening = given
+        z = position if whitening is None else jax.vmap(whitening.coordinates)(position)
+        states = z, jax.vmap(partial(log_density, data=data, whitening=whitening))(z)
         adaptations = jax.vmap(adapt_init)(jnp.full(n_chains, step_size, dtype))
         # The average that is frozen after the warm-up begins at the step size given, for runs without a
         # warm-up.
@@ -109,4 +148,22 @@ def _compiled(
         adaptations = jax.tree.map(jnp.asarray, adaptations)
         return states, adaptations, key, jnp.asarray(n_warmup)
 
-    return model, jax.jit(start), jax.jit(block)
+    def positions(z: Any, given: Any) -> Any:
+        return jax.vmap(lambda one: position_of(one, given[1]))(z)
+
+    return model, jax.jit(start), jax.jit(block), jax.jit(positions)
+
+
+def _standard_gaussian(key: Any, like: Any) -> Any:
+    leaves, structure = jax.tree.flatten(like)
+    keys = jax.random.split(key, len(leaves))
+    drawn = [jax.random.normal(one, leaf.shape, leaf.dtype) for one, leaf in zip(keys, leaves, strict=True)]
+    return jax.tree.unflatten(structure, drawn)
+
+
+def _moved(tree: Any, step: Any, velocity: Any) -> Any:
+    return jax.tree.map(lambda x, v: x + step * v, tree, velocity)
+
+
+def _kinetic(momenta: Any) -> Any:
+    return 0.5 * sum(jnp.sum(p * p) for p in jax.tree.leaves(momenta))

@@ -63,6 +63,8 @@ class Data:
     """Added to the outputs: see ``Instance.output_shift``."""
     offsets: jax.Array
     """Log-likelihood a sample and log-prior a weight at the start, taken off."""
+    rounding: jax.Array | None = None
+    """Half-width, for each unit, over which kinks of the activation are rounded; None for the activation."""
 
     @classmethod
     def of(
@@ -116,6 +118,7 @@ class Model:
         self.law, self._log_likelihood_of = problem.weights, jax_log_likelihood(problem.channel)
         self.learn_readouts = learn_readouts
         self.activation = jax_activation(problem.activation)
+        self._kinks = _kinks(problem.activation)
         self._is_uniform = isinstance(self.law, weight_laws.Uniform)
         self._is_uniform_readout = isinstance(problem.readouts, readout_laws.Uniform)
         # Differentiating the sum over blocks would keep every block's pre-activations.
@@ -127,9 +130,21 @@ class Model:
             lambda gradient, scale: (jax.tree.map(lambda g: scale * g, gradient), None),
         )
 
-    def outputs(self, weights: jax.Array, readouts: jax.Array, inputs: jax.Array) -> jax.Array:
+    def outputs(
+        self,
+        weights: jax.Array,
+        readouts: jax.Array,
+        inputs: jax.Array,
+        rounding: jax.Array | None = None,
+    ) -> jax.Array:
         """vᵀσ(Wx/√d)/√k for each column x of the inputs."""
-        hidden = self.activation((weights / math.sqrt(self.d)) @ inputs)
+        fields = (weights / math.sqrt(self.d)) @ inputs
+        hidden = self.activation(fields)
+        if rounding is not None:
+            # A change of slope by s at c becomes a parabola from c - r to c + r.
+            for place, change in self._kinks:
+                inside = jnp.maximum(rounding[:, None] - jnp.abs(fields - place), 0)
+                hidden += (0.25 * change / rounding)[:, None] * inside**2
         return (readouts / math.sqrt(self.k)) @ hidden
 
     def log_posterior(self, position: Any, data: Data) -> jax.Array:
@@ -147,7 +162,7 @@ class Model:
 
         def of_block(network: Network, block: jax.Array) -> jax.Array:
             readouts = network[1] if self.learn_readouts else data.readouts
-            outputs = self.outputs(network[0], readouts, data.inputs[block]) + data.shift
+            outputs = self.outputs(network[0], readouts, data.inputs[block], data.rounding) + data.shift
             terms = self._log_likelihood_of(data.labels[block], outputs) - data.offsets[0]
             return jnp.sum(data.counts[block] * terms)
 
@@ -189,6 +204,14 @@ def jax_activation(activation: Activation) -> Callable[[jax.Array], jax.Array]:
         "write it as a formula in x such as 'tanh(2*x)', or with operators that NumPy and JAX share",
     )
     return function
+
+
+def _kinks(activation: Activation) -> list[tuple[float, float]]:
+    """Where the slope of the activation changes, and by how much."""
+    changes = [
+        (c, float(np.diff(activation.derivative(c + 1e-9 * np.array([-1, 1])))[0])) for c in activation.kinks
+    ]
+    return [(place, change) for place, change in changes if abs(change) > 1e-6]
 
 
 def jax_log_likelihood(channel: Channel) -> Callable[[jax.Array, jax.Array], jax.Array]:

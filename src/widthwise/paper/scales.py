@@ -46,7 +46,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         "smoke": {
             "d": 24,
             "alphas": (2.0,),
-            "iterations": {"hmc": 160, "adam": 300, "gamp_rie": 60},
+            "iterations": {"hmc": 60, "adam": 300, "gamp_rie": 60},
         },
         "laptop": {
             "d": 60,
@@ -84,7 +84,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         "smoke": {
             "d": 24,
             "alphas": (2.0,),
-            "iterations": {"hmc": 160},
+            "iterations": {"hmc": 60},
             "more": {"profile_alphas": (2.0,)},
         },
         "laptop": {
@@ -103,12 +103,12 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "overlaps": {
-        "smoke": {"d": 30, "iterations": {"hmc": 200}},
+        "smoke": {"d": 30, "iterations": {"hmc": 80}},
         "laptop": {"d": 80, "n_seeds": 2, "iterations": {"hmc": 800}},
         "paper": {"d": 200, "n_seeds": 1, "iterations": {"hmc": 4000}},
     },
     "ansatz": {
-        "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 160}},
+        "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 60}},
         "laptop": {
             "d": 60,
             "n_seeds": 3,
@@ -138,7 +138,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "hmc-sigma3": {
-        "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 160}},
+        "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 60}},
         "laptop": {"d": 60, "n_seeds": 2, "alphas": (1.0, 3.0), "iterations": {"hmc": 400}},
         "paper": {
             "d": 150,

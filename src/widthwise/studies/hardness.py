@@ -34,8 +34,8 @@ __all__ = [
 ]
 
 _SETTINGS = {
-    # As in the paper: 10 leapfrog steps, a step size that adapts from 0.01.
-    "hmc": {"start": "random", "n_leapfrog": 10, "step_size": 0.01},
+    # As in the paper: 10 leapfrog steps in the weights themselves, a step size that adapts from 0.01.
+    "hmc": {"start": "random", "kernel": "plain", "n_leapfrog": 10, "step_size": 0.01},
     "adam": {"start": "random", "learning_rate": 0.05},
 }
 _WINDOW = {"hmc": 1, "adam": 10}  # iterations of the moving average

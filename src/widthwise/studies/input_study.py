@@ -29,7 +29,7 @@ from ..theory import learning_curve
 __all__ = ["InputRow", "InputStudy", "InputTable", "published_mnist"]
 
 _LEARNERS: Mapping[str, Mapping[str, Any]] = {
-    "hmc": {"start": "teacher", "iterations": 1000},
+    "hmc": {"start": "teacher", "iterations": 400},
     "adam": {"start": "random", "iterations": 4000, "held_out": 0.1},
 }
 
