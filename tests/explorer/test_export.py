@@ -144,8 +144,8 @@ def test_one_file_as_a_command(tmp_path, capsys, monkeypatch):
             "these labels have no noise to vary",
         ),
         (["--export", "c.html", "--gamma", "-1"], "--gamma must be > 0"),
-        (["--gamma", "100"], "the page cannot show this problem: Gamma must lie between 0.02 and 20"),
-        (["--readouts", "power-law:1,100"], "the page cannot show this problem: The table of readouts has 6"),
+        (["--gamma", "100"], "the page cannot show this problem: gamma must lie between 0.02 and 20"),
+        (["--readouts", "power-law:1,100"], "the page cannot show this problem: the table of readouts has 6"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -122,6 +122,7 @@ def test_verdicts():
     assert verdict(known, 1.2) == "differs"
     assert verdict(known, 1.2, scale=3.0) == "close"
     assert verdict(known, math.nan) == "not predicted"
+    assert verdict(Mean(math.nan, math.nan, 0, 0), 1.0) == "not measured"
     wide = Mean(1.0, 0.2, 1, math.inf)
     assert interval(wide) > NARROW and verdict(wide, 1.1) == "undecided"
     alone = mean_of([1.0])

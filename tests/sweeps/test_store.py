@@ -246,6 +246,12 @@ def test_an_edited_index_is_not_believed(tmp_path):
     assert store.verify() == {} and open_store(tmp_path).to_dataframe().equals(truth)
 
 
+def test_what_a_learner_has_just_written_is_whole(tmp_path):
+    """Also in the index, which lists values in the order of the learner and not of the file."""
+    filled(tmp_path, tasks_of(d=10, alpha=1.5, learners=["gamp_rie"]))
+    assert open_store(tmp_path).verify() == {}
+
+
 @pytest.mark.parametrize("line", ["null", "[]", "7", '{"key": 3}', "{" * 5000, '"', "\x00\xff", "NaN"])
 def test_an_index_of_anything_is_made_again(tmp_path, line):
     tasks = tasks_of(d=10, alpha=1.5)

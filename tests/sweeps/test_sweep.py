@@ -35,6 +35,8 @@ def test_every_combination_once():
         ({"learners": [("hmc", {"iteration": 3})]}, "hmc has no setting 'iteration'; it takes start"),
         ({"problems": [ww.Problem(abs)]}, "bare callable"),
         ({"dtype": "float16"}, "dtype must be"),
+        ({"d": [10, 1], "problems": ww.Problem(gamma=0.3)}, "d = 1 is too small for gamma = 0.3"),
+        ({"d": 3, "alpha": [4, 0.05]}, "alpha = 0.05 at d = 3 leaves no sample"),
     ],
     ids=str,
 )

@@ -107,7 +107,10 @@ def explore(
     try:
         query = query_of(problem)
     except ValueError as error:
-        raise BadInput(f"the page cannot show this problem: {error}") from None
+        words = str(error)
+        raise BadInput(
+            f"the page cannot show this problem: {words[:1].lower()}{words[1:].rstrip('.')}"
+        ) from None
     opened = _opened(store)
     if not is_home(host):
         talk(f"others can reach {host}: the page answers those only who open it with its token")

@@ -58,7 +58,7 @@ NARROW = 0.25
 FLOOR = 0.01
 """Errors below this fraction of the error without data are compared as if they were that large."""
 
-_VERDICTS = ("agrees", "last digit", "undecided", "close", "differs", "not predicted")
+_VERDICTS = ("agrees", "last digit", "undecided", "close", "differs", "not predicted", "not measured")
 _UNLIKE = 0.01  # probability below which the scatter of several points is not taken as shared
 
 
@@ -126,13 +126,15 @@ def interval(mean: Mean, level: float = LEVEL) -> float:
 
 
 def verdict(mean: Mean, predicted: float, scale: float | None = None) -> str:
-    """One of the words of the table above; "not predicted" where the prediction is NaN.
+    """One of the words of the table above; "not predicted" or "not measured" where that number is NaN.
 
     ``scale`` is what differences are fractions of: the size of the prediction unless given. Without a
     standard error a difference within ``CLOSE`` is close, and a larger one undecided.
     """
-    if math.isnan(predicted) or math.isnan(mean.value):
+    if math.isnan(predicted):
         return "not predicted"
+    if math.isnan(mean.value):
+        return "not measured"
     size = abs(predicted) if scale is None else scale
     difference, reach = abs(mean.value - predicted), interval(mean)
     if difference > reach:

@@ -25,7 +25,7 @@ from ..ingredients.activations import Activation
 from ..ingredients.inputs import Data, InputLaw, require_isotropic, resolve
 from ..problem import Problem
 
-__all__ = ["Instance", "free_memory", "outputs", "require_memory", "sample_instance"]
+__all__ = ["Instance", "check_counts", "free_memory", "outputs", "require_memory", "sample_instance"]
 
 # One independent stream for each role: asking for more of one never changes another.
 _STREAMS = ("weights", "readouts", "inputs", "labels", "test")
@@ -282,15 +282,7 @@ def sample_instance(
     if not (isinstance(seed, (int, np.integer)) and seed >= 0):
         raise ValueError(f"seed must be a whole number >= 0, got {seed!r}")
     _check_dtype(dtype)
-    if _n_units(problem, d) < 1:
-        raise ValueError(
-            f"d = {d} is too small for gamma = {problem.gamma:g}: k = gamma d rounds to no hidden unit; "
-            f"take d >= {math.ceil(0.5 / problem.gamma) + 1}"
-        )
-    if _n_samples(alpha, d) < 1:
-        raise ValueError(
-            f"alpha = {alpha:g} at d = {d} leaves no sample: n = alpha d^2 rounds to 0; raise alpha"
-        )
+    check_counts(problem, d, alpha)
     if rows is not None:
         _require_rows(rows, d, _n_samples(alpha, d))
     instance = Instance(problem, int(d), float(alpha), int(seed), dtype, is_readout_drawn, {}, given)
@@ -376,6 +368,19 @@ def _finite(name: str, values: ArrayLike, dtype: str = "float64") -> np.ndarray:
             "replace what is missing"
         )
     return array
+
+
+def check_counts(problem: Problem, d: int, alpha: float) -> None:
+    """Refuse sizes without a hidden unit or without a sample."""
+    if _n_units(problem, d) < 1:
+        raise ValueError(
+            f"d = {d} is too small for gamma = {problem.gamma:g}: k = gamma d rounds to no hidden unit; "
+            f"take d >= {math.ceil(0.5 / problem.gamma) + 1}"
+        )
+    if _n_samples(alpha, d) < 1:
+        raise ValueError(
+            f"alpha = {alpha:g} at d = {d} leaves no sample: n = alpha d^2 rounds to 0; raise alpha"
+        )
 
 
 def _n_units(problem: Problem, d: int) -> int:

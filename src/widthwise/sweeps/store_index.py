@@ -187,7 +187,8 @@ def _entry(result: Result, seen: os.stat_result) -> Entry:
 
 
 def _line(entry: Entry) -> str:
-    text = json.dumps(asdict(entry), separators=(",", ":"))
+    # Sorted, for a file lists its values in an order of its own.
+    text = json.dumps(asdict(entry), separators=(",", ":"), sort_keys=True)
     return f"{_mark(text)} {text}\n"
 
 

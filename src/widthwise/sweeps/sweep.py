@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._bad_value import plural
+from ..networks.instance import check_counts
 from ..problem import Problem
 from .driver import Report, run_tasks
 from .store import Store
@@ -76,6 +77,9 @@ class Sweep:
             if not getattr(self, name):
                 raise ValueError(f"{name} must not be empty: there would be nothing to run")
         check_sizes(self.d, self.alpha)
+        for problem in problems:
+            for d in self.d:
+                check_counts(problem, d, min(self.alpha))
         axes = (self.problems, self.d, self.alpha, self.seeds, self.learners)
         if math.prod(map(len, axes)) > _MOST_TASKS:
             raise ValueError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Future, as_completed
 from contextlib import contextmanager
@@ -74,7 +75,7 @@ def _task(i: int) -> Row:
 
 @contextmanager
 def progress_bar(is_shown: bool, total: int, what: str = "phase diagram") -> Iterator[Callable[[], None]]:
-    if not is_shown:
+    if not is_shown or not sys.stderr.isatty():  # a bar in a file is an empty line
         yield lambda: None
         return
     from rich.console import Console
