@@ -30,7 +30,7 @@ def test_measurements_that_are_kept():
     law = ww.scaling_law(problem, np.array([point.alpha for point in published]) * 200**2)
     apart = np.array([point.excess_error for point in published]) / law.excess_error - 1
     assert np.max(np.abs(apart)) < 0.018  # within 1.7 %, as published
-    # Our own: differences are within 3 % (plus two standard errors) from d = 100 on, and fall as 1/d from there.
+    # Our own: differences are within 3 % (plus two standard errors) from d = 100 on, and fall as 1/d.
     apart = {}
     for point in read_hmc("widthwise"):
         own = problem.replace(readouts=ww.readouts.PowerLaw(0.3, point.d // 2))
