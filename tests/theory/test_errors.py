@@ -181,6 +181,11 @@ def test_solutions_and_curves():
     assert np.isnan(ww.error(missing, "zero-one")).all()
 
 
+def test_a_problem_alone_has_no_error():
+    with pytest.raises(TypeError, match="error takes a solution or a curve, as in .*; got Problem"):
+        ww.error(ww.Problem(), "zero-one")
+
+
 def test_messages():
     problem = ww.Problem("tanh", channel=0.1)
     solution = ww.solve(problem, 1.0)

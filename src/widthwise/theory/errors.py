@@ -78,6 +78,11 @@ def error(
 
     Points without a solution give NaN.
     """
+    if not hasattr(solution, "problem"):
+        raise TypeError(
+            f"error takes a solution or a curve, as in error(solve(problem, 2.0), 'zero-one'); got "
+            f"{type(solution).__name__}"
+        )
     points = [solution] if isinstance(solution, Solution) else list(solution)
     channel, power = solution.problem.channel, solution.problem.output_power
     _check(channel, measure, kind, prediction)
