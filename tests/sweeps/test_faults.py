@@ -324,6 +324,26 @@ def test_checkpoint_of_anything_is_set_aside_and_the_task_started_again(tmp_path
     assert not checkpoint.exists()
 
 
+def test_ctrl_c_is_repeated_for_a_worker_that_was_just_about_to_begin(tmp_path, monkeypatch):
+    """The first one is lost, as where a call has been sent and has not begun."""
+    calls, interrupt = [], LocalProcesses.interrupt
+
+    def lost_at_first(processes):
+        calls.append(len(calls))
+        if len(calls) > 1:
+            interrupt(processes)
+
+    def press(result, report):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LocalProcesses, "interrupt", lost_at_first)
+    sweep = Sweep(PROBLEM, 10, 1.0, 3, [(WALK, {"steps": 2, "hold": str(tmp_path / "never")})])
+    monkeypatch.setenv("PYTHONPATH", HERE)
+    with LocalProcesses(1) as processes, pytest.raises(KeyboardInterrupt, match="1 result is kept"):
+        run_tasks(sweep.tasks(), tmp_path / "store", executor=processes, progress=press)
+    assert len(calls) >= 2 and len(open_store(tmp_path / "store")) == 1
+
+
 def test_ctrl_c_does_not_wait_for_workers_that_will_never_answer(tmp_path, monkeypatch):
     """As a cluster whose workers are gone: futures that run for ever."""
 

@@ -164,8 +164,10 @@ def prune(
         tasks = None if keep is None else read_sweep(keep).tasks()
     except SweepFileError as error:
         raise BadInput(f"--keep: {error}") from None
-    for name in explained(lambda: store.prune(failed=failed, keep=tasks)):
+    removed = explained(lambda: store.prune(failed=failed, keep=tasks))
+    for name in removed:
         write(name)
+    talk(f"{plural(len(removed), 'file')} removed")
 
 
 def _open(folder: str) -> Store:

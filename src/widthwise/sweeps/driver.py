@@ -33,6 +33,7 @@ __all__ = ["Report", "run_tasks"]
 _MAX_DEATHS = 4  # workers that a task may lose in one run before it is given up
 _MAX_MEMORY_DEATHS = 2  # of these for want of memory: the second time it was alone
 _POLL = 0.5  # seconds between looks at the tasks of another driver
+_WIND_UP = 25.0  # seconds for running tasks to write their checkpoints after Ctrl-C
 
 
 @dataclass
@@ -324,9 +325,13 @@ class _Driver:
         for future in self.running:
             future.cancel()
         if isinstance(self.executor, LocalProcesses):
-            self.executor.interrupt()
-        # Only processes of our own are told of it; others would have to be waited for to no end.
-        wait(self.running, timeout=30.0 if isinstance(self.executor, LocalProcesses) else 1.0)
+            # Again and again: a worker that is just about to begin its call does not hear it.
+            end, left = time.monotonic() + _WIND_UP, set(self.running)
+            while left and time.monotonic() < end:
+                self.executor.interrupt()
+                left = wait(left, timeout=_POLL).not_done
+        else:  # processes that are not our own are not told of it, and would be waited for to no end
+            wait(self.running, timeout=1.0)
         candidates = self.arrived | self.running
         self.arrived = {
             future: task
