@@ -115,7 +115,7 @@ def diagram(
             "--quantity",
             metavar="NAME",
             help="What colours the figure: excess_error, universal_error, gap (how far the optimum lies "
-            "below what polynomial time reaches), matrix_overlap_centred, mutual_information, n_specialised, "
+            "below the universal branch), matrix_overlap_centred, mutual_information, n_specialised, "
             "n_stable.",
         ),
     ] = "excess_error",

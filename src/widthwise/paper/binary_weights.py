@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..problem import Problem
 from . import marks
 from .compare import deviations
@@ -27,6 +29,7 @@ NAMES = {
 }
 PROBLEMS = {name: Problem(name, "rademacher", "homogeneous", channel=1.25, gamma=0.5) for name in NAMES}
 ALPHA = (0.05, 4.0)
+LARGE = 0.6  # overlaps beyond it belong to the branch on which the units are learnt
 
 
 def theory(settings: Settings) -> Table:
@@ -100,9 +103,38 @@ def remarks(tables: Tables) -> list[str]:
         "equilibrium.",
         f"Errors of our chains lie {deviations(errors.where(source='ours'))} from it, the authors' "
         f"{deviations(errors.where(source='authors'))}.",
+        *_memories(tables),
         "Part of the authors' points for σ₃ come from q₂ through the formula of the universal branch, part "
         "from both overlaps.",
     ]
+
+
+def _memories(tables: Tables) -> list[str]:
+    """Chains that still know their start where no solution of a large overlap exists."""
+    said = []
+    for series, sign in (("sigma1", "σ₁"), ("sigma2", "σ₂"), ("sigma3", "σ₃")):
+        learnt = [
+            row["alpha"]
+            for row in tables.theory.where(series=series, branch="specialised")
+            if np.max(row["weight_overlap"]) > LARGE
+        ]
+        if not learnt:
+            continue
+        first = min(learnt)
+        overlaps = tables.comparison.where(series=series, quantity="weight_overlap", start="teacher")
+        late = sorted(
+            (row["alpha"], row["measured"], row["source"])
+            for row in overlaps
+            if row["alpha"] < first and row["measured"] > LARGE
+        )
+        names = {"ours": "ours", "authors": "the authors'"}
+        points = ", ".join(f"{q:.2f} at α = {alpha:g} ({names[who]})" for alpha, q, who in late)
+        if points:
+            said.append(
+                f"{sign} has no solution with a large overlap below its spinodal, α = {first:.3f}. Overlaps "
+                f"measured below it are memory of the teacher: {points}."
+            )
+    return said
 
 
 ITEM = Item(

@@ -60,7 +60,7 @@ def draw(tables: Tables) -> Figure:
             ax.set_ylabel(marks.LABELS["excess_error"])
             ax.set_xlim(0, 1.02 * high)
             ax.set_ylim(0, 0.105)
-        axes[0, 0].set_title("polynomial time")
+        axes[0, 0].set_title("GAMP-RIE")
         axes[0, 1].set_title("chains out of equilibrium, two replicas")
         marks.legend(
             figure,

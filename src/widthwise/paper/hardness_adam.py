@@ -15,6 +15,7 @@ from .hardness_runs import (
     draw_times,
     draw_trajectories,
     fit_rows,
+    likelier,
     times_of,
 )
 from .item import Item, Printed, Tables
@@ -170,8 +171,9 @@ def remarks(tables: Tables) -> list[str]:
         "Times are gradient updates until the moving average of ten of them is below the threshold, with "
         "the batch size that is fastest at each d; runs that never crossed count with their length in the "
         "points (open markers) and as censored in the fits.",
-        f"Where our dimensions{ours} are not the paper's, the χ² are not comparable; the last column says in "
-        "how many bootstrap samples each law is the likelier.",
+        f"Where our dimensions{ours} are not the paper's, the χ² are not comparable. "
+        + likelier(tables.comparison)
+        + " Fits are in the file of the table.",
     ]
 
 

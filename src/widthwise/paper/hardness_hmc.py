@@ -18,6 +18,7 @@ from .hardness_runs import (
     draw_times,
     draw_trajectories,
     fit_rows,
+    likelier,
     times_of,
 )
 from .item import Item, Printed, Tables
@@ -183,7 +184,8 @@ def remarks(tables: Tables) -> list[str]:
         f"Our runs end {deviations(ends.where(source='ours'))} from the specialised overlap, the authors' "
         f"{deviations(ends.where(source='authors'))}.",
         "The steps of our chains adapt by dual averaging, the authors' in another way, so that times differ "
-        "by a factor. The last column says which law of growth is the likelier.",
+        "by a factor.",
+        likelier(tables.comparison) + " Fits are in the file of the table.",
     ]
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "draw_times",
     "draw_trajectories",
     "fit_rows",
+    "likelier",
     "times_of",
 ]
 
@@ -103,6 +104,19 @@ def fit_rows(crossings: Sequence[Crossing], n_bootstrap: int = 200) -> Table:
         except ValueError:  # too few runs crossed
             continue
     return rows
+
+
+def likelier(fits: Table) -> str:
+    """At how many thresholds each law of growth is the likelier, in a sentence."""
+    chosen = [row for row in fits if row.get("law") == "exponential" and "preferred" in row]
+    if not chosen:
+        return "Too few runs crossed their thresholds for a fit."
+    ahead = sum(row["preferred"] > 0.5 for row in chosen)
+    sure = sum(max(row["preferred"], 1 - row["preferred"]) >= 0.95 for row in chosen)
+    return (
+        f"Of {len(chosen)} thresholds the exponential law is the likelier at {ahead}, the power law at "
+        f"{len(chosen) - ahead}; in 95 % of the bootstrap samples or more at {sure}."
+    )
 
 
 def draw_times(axes: Any, crossings: Sequence[Crossing], fits: Table, names: Mapping[str, str]) -> None:

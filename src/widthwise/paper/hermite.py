@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..problem import Problem
-from . import marks
 from .item import Item, Printed, Tables
 from .printed import printed_row
 from .scales import Settings
 from .table import Table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 __all__ = ["ITEM"]
 
@@ -52,22 +51,6 @@ def as_table(tables: Tables) -> Printed:
     return header, rows
 
 
-def draw(tables: Tables) -> Figure:
-    """The coefficients as bars, for the eye: what is learnt first, second, and only by specialising."""
-    with marks.applied():
-        figure, axes = marks.figure(1, 1, width=marks.COLUMN, height=2.0)
-        ax = axes[0, 0]
-        for i, (name, title) in enumerate(NAMES.items()):
-            values = tables.theory.where(series=name).column("ours")[:5]
-            x = [order + 0.26 * (i - 1) for order in range(5)]
-            ax.bar(x, values, 0.24, color=marks.activation_color(name), label=title)
-        ax.axhline(0, color="0.3", lw=0.6)
-        ax.set_xticks(range(5), [rf"$\mu_{order}$" for order in range(5)])
-        ax.set_ylabel("Hermite coefficient")
-        ax.legend(frameon=False)
-    return figure
-
-
 ITEM = Item(
     name="hermite",
     place="Table 1",
@@ -75,7 +58,6 @@ ITEM = Item(
     caption="Coefficients μ_ℓ = E[σ(z) He_ℓ(z)] of three activations, and their second moment.",
     problems=PROBLEMS,
     theory=theory,
-    draw=draw,
     compare=lambda tables: tables.theory,
     table=as_table,
 )

@@ -53,7 +53,8 @@ class Item:
     problems: Mapping[str, Problem]
     """By the name of their series."""
     theory: Callable[[Settings], Table]
-    draw: Callable[[Tables], Figure]
+    draw: Callable[[Tables], Figure] | None = None
+    """The figure; None for a table."""
     tasks: Callable[[Settings], Sequence[tuple[str, Task]]] | None = None
     """Runs, each with the name of its series; None where theory is all there is."""
     line_of: Callable[[str, str, str], str] = lambda series, learner, start: default_line(learner, start)

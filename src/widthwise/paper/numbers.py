@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 from ..problem import Problem
 from ..theory import onset, solve
-from . import marks
 from .hermite import theory as hermite_rows
 from .item import Item, Printed, Tables
-from .printed import printed_row, unit_of
+from .printed import printed_row
 from .scales import Settings, settings_of
 from .table import Table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 __all__ = ["ITEM"]
 
@@ -104,31 +103,9 @@ def as_table(tables: Tables) -> Printed:
     return header, rows
 
 
-def draw(tables: Tables) -> Figure:
-    """How far each number is from the printed one, in units of its last digit."""
-    with marks.applied():
-        figure, axes = marks.figure(1, 1, width=marks.PAGE, height=2.3)
-        ax = axes[0, 0]
-        colors = {"agrees": "#0072B2", "last digit": "#E69F00", "differs": "#D55E00"}
-        offsets = [
-            (row["ours"] - float(row["printed"])) / unit_of(str(row["printed"])) for row in tables.theory
-        ]
-        for verdict, color in colors.items():
-            at = [i for i, row in enumerate(tables.theory) if row["verdict"] == verdict]
-            label = f"{verdict} ({len(at)})"
-            ax.plot(at, [offsets[i] for i in at], "o", ms=3.5, color=color, label=label)
-        ax.axhspan(-0.5, 0.5, color="0.9", zorder=0)
-        ax.set_yscale("symlog", linthresh=1)
-        ax.set_xlabel("number, in the order of the table")
-        ax.set_ylabel("ours $-$ printed,\nunits of the last digit")
-        ax.legend(frameon=False, ncols=3, loc="upper left")
-    return figure
-
-
 def remarks(tables: Tables) -> list[str]:
     return [
-        "A number agrees when it rounds to the printed one (half a unit of the last digit); grey in the "
-        "figure.",
+        "A number agrees when it rounds to the printed one (half a unit of the last digit).",
         "The reasons are explained in [where the numbers differ](../where-the-numbers-differ.md).",
         "The χ² values of Tables 2 and 3 are compared under the hardness items.",
     ]
@@ -141,7 +118,6 @@ ITEM = Item(
     caption="Each number that the paper prints for its theory, beside ours.",
     problems=PROBLEMS,
     theory=theory,
-    draw=draw,
     compare=lambda tables: tables.theory,
     table=as_table,
     remarks=remarks,

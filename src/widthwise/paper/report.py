@@ -1,4 +1,4 @@
-"""The report: for each item the figure, settings, agreement and the full table, in Markdown and HTML.
+"""The report: for each item the figure, settings and agreement, in Markdown and HTML; numbers are in files.
 
 It reads the files that :mod:`reproduce` wrote and computes nothing, so that it can be made again anywhere.
 """
@@ -22,26 +22,7 @@ from .table import Table
 
 __all__ = ["numbers_page", "write_report"]
 
-_COLUMNS = {
-    "source": "who",
-    "series": "case",
-    "learner": "learner",
-    "start": "start",
-    "d": "d",
-    "alpha": "α",
-    "quantity": "quantity",
-    "readout": "v",
-    "measured": "measured",
-    "standard_error": "± s.e.",
-    "interval": "99 %",
-    "n_instances": "n",
-    "line": "line",
-    "predicted": "predicted",
-    "predicted_at_d": "at this d",
-    "deviation_in_standard_errors": "(m − p)/s.e.",
-    "relative_deviation": "(m − p)/p",
-    "verdict": "verdict",
-}
+_MOST_ROWS = 8  # of a table that is printed; longer ones are files
 
 
 def write_report(out: str | os.PathLike[str]) -> tuple[Path, Path]:
@@ -101,7 +82,7 @@ def _head(outcomes: Sequence[tuple[str, Outcome | None]]) -> str:
             "instances. GAMP-RIE has a prediction at finite d (column *at this d*), and its deviations are "
             "taken from that one.",
             f"Pale points are the authors' own measurements ({source['paper']}), published at "
-            f"<{source['repository']}> and re-tabulated.",
+            f"<{source['repository']}> and re-tabulated. {source['earlier']} {source['later']}",
             _table(["item", "place", "scale", "runs", "ours", "authors'"], rows),
         ]
     )
@@ -110,34 +91,31 @@ def _head(outcomes: Sequence[tuple[str, Outcome | None]]) -> str:
 def _section(outcome: Outcome) -> str:
     item, tables = outcome.item, outcome.tables
     parts = [f"## {item.title}", f"*{item.place}* · `widthwise reproduce {item.name}`"]
-    parts.append(f"![{item.title}]({item.name}/{item.name}.png)")
+    if item.draw is not None:
+        parts.append(f"![{item.title}]({item.name}/{item.name}.png)")
     parts.append(item.caption)
     parts.append(_settings(outcome))
+    files = ["theory", "measured", "comparison"]
     if item.table is not None and item.name != "numbers":
-        parts.append(_table(*item.table(tables)))
+        header, rows = item.table(tables)
+        if len(rows) <= _MOST_ROWS:
+            parts.append(_table(header, rows))
+        else:
+            files.append("table")
     if item.name == "numbers":
         parts.append("The whole table is on [a page of its own](numbers.md).")
     remarks = item.remarks(tables)
     if remarks:
         parts.append("\n".join(f"- {remark}" for remark in remarks))
-    judged = Table(row for row in tables.comparison if "measured" in row)
+    judged = Table(row for row in tables.comparison if "measured" in row and "verdict" in row)
     if judged:
         parts.append(_summary(judged))
-        differing = judged.where(verdict="differs")
-        if differing:
-            parts.append(f"**What differs** ({len(differing)} of {len(judged)}):")
-            parts.append(_comparison(differing))
-        ours = Table(row for row in judged if row.get("source") != "authors")
-        if ours:
-            parts += [
-                "<details><summary>Measured against predicted, all of ours</summary>",
-                _comparison(ours),
-            ]
-            parts.append("</details>")
-    files = [
-        name for name in ("theory", "measured", "comparison") if (outcome.folder / f"{name}.csv").exists()
-    ]
-    links = ", ".join(f"[{name}.csv]({item.name}/{name}.csv)" for name in files)
+        farthest = _farthest(judged)
+        if farthest:
+            parts.append(farthest)
+    links = ", ".join(
+        f"[{name}.csv]({item.name}/{name}.csv)" for name in files if (outcome.folder / f"{name}.csv").exists()
+    )
     if (outcome.folder / f"{item.name}.pdf").exists():
         links += f", [figure as PDF]({item.name}/{item.name}.pdf)"
     parts.append(f"Files: {links}.")
@@ -145,57 +123,69 @@ def _section(outcome: Outcome) -> str:
 
 
 def _settings(outcome: Outcome) -> str:
-    s = outcome.tables.settings
-    words = [f"scale {s.scale}"]
-    if outcome.n_runs:
-        words += [f"d = {s.d}", plural(s.n_seeds, "instance")]
-        if s.alphas:
-            words.append("α = " + ", ".join(f"{a:g}" for a in s.alphas))
-        words += [f"{plural(n, 'iteration')} of {name}" for name, n in s.iterations.items()]
+    """What was run, from the rows of the runs: sizes, instances, lengths, draws, times, versions."""
+    measured, settings = outcome.tables.measured, outcome.tables.settings
+    words = [f"scale {settings.scale}"]
+    if measured:
+        sizes = sorted({int(row["d"]) for row in measured})
+        words.append("d = " + ", ".join(map(str, sizes)))
+        points = [
+            len({row["seed"] for row in g}) for _, g in measured.groups("series", "learner", "d", "alpha")
+        ]
+        low, high = min(points), max(points)
+        words.append(plural(high, "instance") if low == high else f"{low} to {high} instances")
+        alphas = sorted({float(row["alpha"]) for row in measured})
+        words.append("α = " + ", ".join(f"{a:g}" for a in alphas))
+        for (learner,), group in measured.groups("learner"):
+            lengths = sorted({int(row["iterations"]) for row in group if row.get("iterations")})
+            said = f"{' or '.join(map(str, lengths))} iterations of {learner}"
+            draws = group.column("effective_draws")
+            draws = draws[[math.isfinite(x) for x in draws]]
+            if draws.size:
+                said += f" (worth {sorted(draws)[draws.size // 2]:.0f} independent draws, median)"
+            words.append(said)
         words.append(
             f"{plural(outcome.n_runs, 'run')} in {outcome.seconds.get('runs', 0) / 60:.1f} minutes of one "
             "process"
         )
+    if outcome.n_left:
+        words.append(f"{plural(outcome.n_left, 'run')} still to be made")
     if outcome.n_failed:
         words.append(f"{plural(outcome.n_failed, 'run')} failed")
-    return f"Settings: {'; '.join(words)}. Version {outcome.version}."
+    versions = sorted({str(row["version"]) for row in measured if "version" in row} | {outcome.version})
+    return f"Settings: {'; '.join(words)}. Version {', '.join(versions)}."
 
 
 def _summary(judged: Table) -> str:
-    """A row for each learner and case: how many agree, and the typical deviation."""
+    """A row for each learner and quantity, all cases together; each point is in the file."""
     rows = []
-    names = ("source", "series", "learner", "start", "quantity")
-    for key, group in judged.groups(*names):
-        deviation = group.column("deviation_in_standard_errors")
+    for key, group in judged.groups("source", "learner", "start", "quantity"):
         relative = group.column("relative_deviation")
-        known = deviation[[math.isfinite(x) for x in deviation]]
-        root = math.sqrt(float((known**2).mean())) if known.size else math.nan
-        cells = [str(value or "") for value in key]
-        typical = f"{float(abs(relative).mean()):.1%}"
-        rows.append([*cells, len(group), _number(root, 2), typical, _counts(group, None)])
-    header = ["who", "case", "learner", "start", "quantity", "points", "rms (m − p)/s.e.", "mean |m − p|/p"]
-    return _table([*header, "verdicts"], rows)
+        relative = relative[[math.isfinite(x) for x in relative]]
+        typical = f"{float(abs(relative).mean()):.1%}" if relative.size else "–"
+        rows.append([*(str(value or "") for value in key), len(group), typical, _counts(group, None)])
+    return _table(["who", "learner", "start", "quantity", "points", "mean |m − p|/p", "verdicts"], rows)
 
 
-def _comparison(rows: Table) -> str:
-    columns = [name for name in _COLUMNS if any(name in row for row in rows)]
-    cells = [[_cell(name, row.get(name, "")) for name in columns] for row in rows]
-    return _table([_COLUMNS[name] for name in columns], cells)
+def _farthest(judged: Table) -> str:
+    """The three measurements of ours that differ most."""
+    differing = [row for row in judged if row["verdict"] == "differs" and row.get("source") != "authors"]
+    differing = [row for row in differing if math.isfinite(row.get("relative_deviation", math.nan))]
+    differing.sort(key=lambda row: -abs(row["relative_deviation"]))
+    said = []
+    for row in differing[:3]:
+        who = " ".join(str(row[name]) for name in ("series", "learner", "start") if row.get(name))
+        readout = f", v = {row['readout']:.2g}" if "readout" in row else ""
+        said.append(
+            f"{who}, α = {row['alpha']:g}{readout}: {row['quantity']} {_number(float(row['measured']))} for "
+            f"{_number(float(row['predicted']))}"
+        )
+    return f"Farthest off, of ours: {'; '.join(said)}." if said else ""
 
 
 def _counts(rows: Table, who: str | None) -> str:
     chosen = rows if who is None else rows.where(source=who)
     return counted(row["verdict"] for row in chosen if "verdict" in row)
-
-
-def _cell(name: str, value: Any) -> str:
-    if value == "" or not isinstance(value, (int, float)):
-        return str(value)
-    if name == "relative_deviation":
-        return f"{value:+.1%}"
-    if name == "deviation_in_standard_errors":
-        return f"{value:+.1f}" if math.isfinite(value) else "–"
-    return _number(float(value)) if isinstance(value, float) else str(value)
 
 
 def _number(value: float, digits: int = 4) -> str:

@@ -189,6 +189,9 @@ def _write(outcome: Outcome) -> None:
             table.write(folder / f"{name}.csv")
         else:
             (folder / f"{name}.csv").unlink(missing_ok=True)
+    if outcome.item.table is not None:
+        header, rows = outcome.item.table(tables)
+        Table(dict(zip(header, row, strict=True)) for row in rows).write(folder / "table.csv")
     facts = {
         "item": outcome.item.name,
         "settings": asdict(tables.settings),
@@ -203,5 +206,7 @@ def _write(outcome: Outcome) -> None:
 
 
 def draw(outcome: Outcome) -> list[Path]:
-    """The figure of an item, from its tables."""
+    """The figure of an item, from its tables; nothing if it has none."""
+    if outcome.item.draw is None:
+        return []
     return marks.save(outcome.item.draw(outcome.tables), outcome.folder / outcome.item.name)
