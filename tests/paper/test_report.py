@@ -12,7 +12,6 @@ from widthwise.cli import main
 from widthwise.paper import find, load, reproduce
 from widthwise.paper.report import numbers_page, write_report
 
-
 DOCS = Path(__file__).parents[2] / "docs" / "reproduction"
 
 
