@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,6 +39,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "repeat", help="where failures are kept")
     parser.add_argument("pytest", nargs="*", help="options and files for pytest")
     options = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM):  # also in the background, where Ctrl-C is ignored
+        signal.signal(number, signal.default_int_handler)
     options.out.mkdir(parents=True, exist_ok=True)
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
     n_rounds, start = 0, time.monotonic()
