@@ -367,6 +367,10 @@ class Family(ABC):
         ends = Points.joined([low[lost], high[lost]])
         return Crossings(who[good], points[good], np.tile(who[lost], 2), ends)
 
+    def interrupted(self, alpha: np.ndarray) -> np.ndarray:
+        """Which α lie where the curve should go on and could not be followed."""
+        return np.empty(0, dtype=int)
+
     def _bisected(self, low: Points, high: Points, target: np.ndarray) -> tuple[Points, np.ndarray]:
         """The crossing within a bracket, by halving it in u, and whether there is none.
 
@@ -425,7 +429,7 @@ def _is_monotone(low: Points, high: Points) -> Bools:
     rise = high.log_alpha - low.log_alpha
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.stack([low.slope, high.slope]) * width / rise
-    is_smooth = np.all((ratio > 0) & (ratio < 2.5), axis=0) & (np.abs(ratio.mean(axis=0) - 1) < 0.3)
+    is_smooth = np.all((ratio >= 0) & (ratio < 2.5), axis=0) & (np.abs(ratio.mean(axis=0) - 1) < 0.3)
     is_fold = (low.slope * high.slope < 0) & (width < _NARROW)
     is_flat = (
         (np.abs(rise) < _ROUNDING) & (np.abs(low.slope) * width < 1e-9) & (np.abs(high.slope) * width < 1e-9)

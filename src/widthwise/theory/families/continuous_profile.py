@@ -16,6 +16,7 @@ In the plane of E = ¼AF² + ½Bg and S = ψ_W - ½xF the jumps are the straight
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -28,6 +29,7 @@ from .averages import Averages
 __all__ = ["ContinuousProfile", "jump_levels"]
 
 _N_PANELS = 12
+_WIDEST = 1.2  # of a panel in ln x
 _X, _W = np.polynomial.legendre.leggauss(10)
 _X, _W = 0.5 * (_X + 1), 0.5 * _W
 _N_MAXWELL = 20
@@ -212,8 +214,7 @@ class ContinuousProfile:
         self, total: Averages, jumps: _Jumps, levels: np.ndarray, pull: np.ndarray, coupling: np.ndarray
     ) -> None:
         """Gauss–Legendre panels on every stretch of x that readouts of the law reach."""
-        cuts, owner = [], []
-        share = np.linspace(0, 1, _N_PANELS + 1)
+        stretches: list[tuple[int, float, float]] = []
         is_reached = np.isfinite(jumps.level) & (jumps.level < self.reach2)
         start = np.zeros(pull.size)
         for k in range(jumps.level.shape[1]):
@@ -226,14 +227,15 @@ class ContinuousProfile:
             ends.append(last[i])
             for low, high in zip(ends[::2], ends[1::2], strict=True):
                 if high > low:
-                    cuts.append(self._cuts(levels[i], low, high, share))
-                    owner.append(i)
-        if not cuts:
+                    stretches.append((i, low, high))
+        if not stretches:
             return
-        edges, rows = np.array(cuts), np.array(owner)
-        width = np.diff(edges, axis=1)
-        x = np.maximum((edges[:, :-1, None] + width[:, :, None] * _X).reshape(rows.size, -1), 1e-14)
-        dx = (width[:, :, None] * _W).reshape(rows.size, -1)
+        # After a jump x may go over many decades, of which all have their share.
+        longest = max((math.log(high / low) for _, low, high in stretches if low > 0), default=0.0)
+        share = np.linspace(0, 1, max(_N_PANELS, math.ceil(longest / _WIDEST)) + 1)
+        edges = np.array([self._cuts(levels[i], low, high, share) for i, low, high in stretches])
+        rows = np.array([i for i, _, _ in stretches])
+        x, dx = _nodes(edges)
         self._add(total, rows, x, dx, self.units(x), pull[rows], coupling[rows])
 
     def _last(
@@ -316,6 +318,17 @@ class ContinuousProfile:
                 mass = -2 * self.readouts.density(v) * v2 * shift
                 total.learnt_slopes[i][rows] += mass * (high.overlap**2 - low.overlap**2)
                 total.kernel_slopes[i][rows] += mass * (high.kernel_gap - low.kernel_gap)
+
+
+def _nodes(edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights of all panels of each stretch: even in ln x on wide ones that do not begin at 0."""
+    low, high = edges[:, :-1, None], edges[:, 1:, None]
+    is_wide = (low > 0) & (high > 1.5 * low)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(is_wide, np.log(high / np.where(is_wide, low, 1.0)), 0.0)
+    x = np.where(is_wide, low * np.exp(ratio * _X), low + (high - low) * _X)
+    dx = np.where(is_wide, x * ratio, high - low) * _W
+    return np.maximum(x, 1e-14).reshape(len(edges), -1), dx.reshape(len(edges), -1)
 
 
 def jump_levels(units: UnitTable, pull: np.ndarray, coupling: np.ndarray) -> np.ndarray:

@@ -109,6 +109,13 @@ class ProfileFamily(Family):
     ) -> tuple[Points, np.ndarray]:
         return nodes, is_joined  # the curve ends only with the grid
 
+    def interrupted(self, alpha: np.ndarray) -> np.ndarray:
+        nodes, is_joined = self.curve
+        gaps = np.nonzero(~is_joined[:-1])[0]
+        ends = np.sort(np.stack([nodes.log_alpha[gaps], nodes.log_alpha[gaps + 1]]), axis=0)
+        inside = (np.log(alpha)[:, None] > ends[0]) & (np.log(alpha)[:, None] < ends[1])
+        return np.nonzero(inside.any(axis=1))[0]
+
     def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
         from ..stationary import profile_solutions
 
