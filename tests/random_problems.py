@@ -71,6 +71,9 @@ def random_problem(rng: np.random.Generator) -> Drawn:
     shift = rounded(rng.normal()) if rng.random() < 0.7 else 0.0
     problem = _assembled(formula, weights, readouts, make_channel, gamma, shift, rng.random() < 0.3)
     problem = _coloured(rng.spawn(1)[0], problem)
+    ordered = _ordered(rng.spawn(1)[0], problem)
+    if ordered is not problem:
+        problem, readouts_kind = ordered, "hierarchy"
     kinds = {
         "activation": activation_kind,
         "weights": weights_kind,
@@ -88,6 +91,23 @@ def _coloured(rng: np.random.Generator, problem: ww.Problem) -> ww.Problem:
     try:
         return problem.replace(inputs=law)
     except ValueError:  # an activation with a quadratic part
+        return problem
+
+
+def _ordered(rng: np.random.Generator, problem: ww.Problem) -> ww.Problem:
+    """One problem in twelve gets features in order of their size."""
+    if rng.random() > 1 / 12:
+        return problem
+    size, exponent = int(rng.integers(3, 65)), rounded(log_uniform(rng, 0.1, 2))
+    law = (
+        lambda: ww.readouts.PowerLaw(exponent, size),
+        lambda: ww.readouts.Exponential(rounded(log_uniform(rng, 1, 100)), size),
+        lambda: ww.readouts.Linear(rounded(log_uniform(rng, 1.1, 100)), size),
+        lambda: ww.readouts.Features(tuple(rng.normal(size=size).tolist())),
+    )[rng.integers(4)]()
+    try:
+        return problem.replace(readouts=law)
+    except ValueError:  # the mean of the output has to be stated, and is not
         return problem
 
 

@@ -78,6 +78,6 @@ def test_every_kind_is_drawn_and_can_be_pasted():
     assert {part: len(kinds) for part, kinds in seen.items()} == {
         "activation": 6,
         "weights": 6,
-        "readouts": 11,
+        "readouts": 12,
         "channel": 9,
     }

@@ -36,6 +36,8 @@ __all__ = ["OutputQuadrature", "quadrature"]
 # What the panels in ω may miss, of ψ, ψ', ψ'' and the error, and how often a panel is halved for it.
 _RTOL = np.array([1e-12, 1e-12, 1e-10, 1e-12])
 _MOST_HALVINGS = 12
+# Of ψ' times the power: where labels say all but nothing it is a mean square of what rounding leaves.
+_LEAST = 1e-21
 # Trapezoids of n and 2n steps may differ by the root of what the second may miss: convergence is geometric.
 _AGREED = np.array([1e-7, 1e-7, 3e-6, 1e-7])
 _STEPS = (24, 48, 96, 192)
@@ -143,12 +145,13 @@ class OutputQuadrature(OutputGrid):
 
     def _by_panels(self, gap: float, q: float) -> Array:
         total = np.zeros(5)
+        least = _LEAST * np.array([0.0, 1 / self.power, 1 / self.power**2, 0.0])
         edges = self._omega_edges(gap)
         check = np.column_stack([edges[:-1], edges[1:]])
         for _ in range(_MOST_HALVINGS):
             values, missed = self._on_panels(check, gap, q)
             scale = np.abs(total + values.sum(axis=1))
-            good = np.all(missed <= _RTOL[:, None] * scale[:4, None], axis=0)
+            good = np.all(missed <= (_RTOL * scale[:4] + least)[:, None], axis=0)
             total += values[:, good].sum(axis=1)
             if good.all():
                 break

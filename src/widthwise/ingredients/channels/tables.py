@@ -26,6 +26,7 @@ _ORDER, _TOP_ORDER, _LAST_ORDER = 24, 28, 16
 # method and stability: more digits would only cost panels.
 _RTOL = np.array([1e-12, 1e-11, 2e-8, 1e-11])
 _ATOL = np.array([1e-12, 0.0, 0.0, 0.0])
+_LEAST = 1e-20  # of ψ' times the largest gap: labels that say less than this say nothing
 _DEEPEST = 5
 _DEEP = -6  # level from which on a table without a last panel is built from above
 
@@ -46,6 +47,10 @@ class GapTable:
         """``powers`` of 1/√gap with which the functions diverge at 0; the table is of what is left."""
         self._raw, self._reference, self._powers = evaluate, reference, np.array(powers)
         self._has_top = is_largest
+        self._atol = _ATOL
+        if is_largest:
+            least = _LEAST / reference ** np.array([0, 1, 2, 0]) * [0, 1, 1, 0]
+            self._atol = _ATOL + least * np.sqrt(reference) ** self._powers
         self._panels: dict[int, list[Panel]] = {}
         self._last: tuple[float, Array] | None = None
 
@@ -104,11 +109,11 @@ class GapTable:
             def at(x: Array) -> Array:
                 return self._evaluate(reference * np.exp(-x * x))
 
-            self._panels[level] = _fit(at, 0.0, math.sqrt(math.log(_FACTOR)), _TOP_ORDER)
+            self._panels[level] = self._fit(at, 0.0, math.sqrt(math.log(_FACTOR)), _TOP_ORDER)
             return
         width = math.log(_FACTOR)
         low = math.log(self._reference) + level * width
-        self._panels[level] = _fit(lambda x: self._evaluate(np.exp(x)), low, low + width, _ORDER)
+        self._panels[level] = self._fit(lambda x: self._evaluate(np.exp(x)), low, low + width, _ORDER)
         first, last = (self._panels[level][i][2] for i in (0, -1))
         below, above = _series(first, np.array([-1.0]))[:, 0], _series(last, np.array([1.0]))[:, 0]
         # Functions of gap/noise such as 1/(noise + gap) change by so much where the last panel can begin.
@@ -119,24 +124,28 @@ class GapTable:
     def _try_last(self, top: float) -> None:
         nodes, to_coefficients = _chebyshev(_LAST_ORDER)
         coefficients = to_coefficients @ self._evaluate(top * (0.5 * (1 + nodes)) ** 2).T
-        if _is_resolved(coefficients):
+        if self._is_resolved(coefficients):
             self._last = top, coefficients
 
+    def _fit(
+        self, function: Callable[[Array], Array], low: float, high: float, order: int, depth: int = 0
+    ) -> list[Panel]:
+        """Panels between low and high, halved until each is resolved."""
+        nodes, to_coefficients = _chebyshev(order)
+        x = 0.5 * (low + high) + 0.5 * (high - low) * nodes
+        coefficients = to_coefficients @ function(x).T
+        if depth == _DEEPEST or self._is_resolved(coefficients):
+            return [(low, high, coefficients)]
+        middle = 0.5 * (low + high)
+        return [
+            *self._fit(function, low, middle, order, depth + 1),
+            *self._fit(function, middle, high, order, depth + 1),
+        ]
 
-def _fit(
-    function: Callable[[Array], Array], low: float, high: float, order: int, depth: int = 0
-) -> list[Panel]:
-    """Panels between low and high, halved until each is resolved."""
-    nodes, to_coefficients = _chebyshev(order)
-    x = 0.5 * (low + high) + 0.5 * (high - low) * nodes
-    coefficients = to_coefficients @ function(x).T
-    if depth == _DEEPEST or _is_resolved(coefficients):
-        return [(low, high, coefficients)]
-    middle = 0.5 * (low + high)
-    return [
-        *_fit(function, low, middle, order, depth + 1),
-        *_fit(function, middle, high, order, depth + 1),
-    ]
+    def _is_resolved(self, coefficients: Array) -> bool:
+        size = np.max(np.abs(coefficients), axis=0)
+        rest = np.max(np.abs(coefficients[-2:]), axis=0)
+        return bool(np.all((rest <= np.maximum(_RTOL * size, self._atol)) | ~np.isfinite(size)))
 
 
 @lru_cache(maxsize=4)
@@ -150,9 +159,3 @@ def _chebyshev(order: int) -> tuple[Array, Array]:
 
 def _series(coefficients: Array, x: Array) -> np.ndarray:
     return np.polynomial.chebyshev.chebval(np.clip(x, -1.0, 1.0), coefficients)
-
-
-def _is_resolved(coefficients: Array) -> bool:
-    size = np.max(np.abs(coefficients), axis=0)
-    rest = np.max(np.abs(coefficients[-2:]), axis=0)
-    return bool(np.all((rest <= np.maximum(_RTOL * size, _ATOL)) | ~np.isfinite(size)))
