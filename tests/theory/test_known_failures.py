@@ -207,3 +207,19 @@ def test_nearly_equal_sizes_whose_common_branch_has_an_end():
     assert second.alpha == pytest.approx(0.0534492, rel=1e-5)
     assert before.weight_overlap.min() == 0 and after.weight_overlap.min() == pytest.approx(0.4991, abs=1e-3)
     assert before.excess_error - after.excess_error == pytest.approx(second.error_jump, rel=1e-4)
+
+
+def test_no_more_is_told_of_the_weights_than_there_is_to_know():
+    """With many sizes and all units known beyond rounding, a solution with one unknown was given instead."""
+    weights = ww.weights.Discrete(
+        (-176.32512650261324, 0.005671341457878833), (3.2163079434903855e-05, 0.9999678369205651)
+    )
+    problem = ww.Problem(
+        "0.03*x + 0.06*he2(x) + 4e-5*he8(x)", weights, ww.readouts.Exponential(72.65, 54), 0.14, 0.81
+    )
+    entropy = problem.weights.entropy
+    for s in ww.learning_curve(problem, np.geomspace(0.05, 50, 12)):
+        if s.is_converged:
+            assert s.mutual_information <= entropy * (1 + 1e-6)
+        else:
+            assert s.status == "alpha is beyond what is computed"

@@ -224,6 +224,8 @@ def _ranked(problem: Problem, alpha: float, found: list[Solution], lost: list[fl
     good = _rank([s for s in found if s.status == CONVERGED])
     if not good:
         return []
+    if not _can_be_known(problem, good[0]):
+        return []  # all units are known to more digits than can be told, and that solution has none left
     # A maximum of the potential is stable: where the first is not, the one above it is missing.
     top = good[0].free_entropy
     is_missing = not good[0].is_stable or any(not f < top - 1e-6 * (1 + abs(top)) for f in lost)
@@ -233,6 +235,13 @@ def _ranked(problem: Problem, alpha: float, found: list[Solution], lost: list[fl
         return [Solution.missing(problem, alpha, "equilibrium", UNRESOLVED), *good]
     good[best] = replace(good[best], is_equilibrium=True, note=note)
     return good
+
+
+def _can_be_known(problem: Problem, best: Solution) -> bool:
+    """Whether the labels tell no more of the weights than there is to know, I <= H(P_W)."""
+    entropy = problem.weights.entropy
+    rounding = 1e-11 * best.alpha / problem.gamma * (1 + abs(best.free_entropy))
+    return entropy is None or best.mutual_information <= entropy * (1 + 1e-6) + rounding
 
 
 def _unseen(problem: Problem, theory: str) -> float:
