@@ -1,5 +1,6 @@
 """Its place puts this folder on the path of every test: ``import oracles`` works from below."""
 
+import os
 import signal
 
 from hypothesis import settings
@@ -8,6 +9,9 @@ from hypothesis import settings
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", derandomize=False, deadline=None)
 settings.load_profile("same")
+
+# ``pytest -n`` starts a process a core: JAX in each keeps to one, also where there are more than two.
+os.environ.setdefault("NPROC", "1")
 
 
 def pytest_configure() -> None:

@@ -1,8 +1,10 @@
 """Threads are limited where they cost, for as long as they cost, and only there."""
 
+import contextlib
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,6 +67,20 @@ def test_the_regressor_fits_on_one_thread(monkeypatch):
     x = rng.standard_normal((300, 5))
     ww.GampRieRegressor().fit(x, x[:, 0] + 0.1 * rng.standard_normal(300)).predict(x)
     assert seen == {1} and threads_of_blas() == {2}
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self/task"), reason="needs threads to count")
+@pytest.mark.skipif(os.environ.get("NPROC") != "1", reason="JAX was told otherwise")
+def test_jax_in_the_tests_keeps_to_one_core():
+    """``pytest -n`` has a process a core, and each of them runs HMC."""
+    import jax.numpy as jnp
+
+    jnp.ones(3).sum().block_until_ready()
+    names = []
+    for thread in os.listdir("/proc/self/task"):
+        with contextlib.suppress(OSError):  # it has ended since
+            names.append(Path(f"/proc/self/task/{thread}/comm").read_text())
+    assert sum("XLAEigen" in name for name in names) == 1
 
 
 COUNT = """

@@ -15,6 +15,8 @@ from widthwise.networks import Instance, sample_instance
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::widthwise.learners.NotAtEquilibrium")]
 
+# Slow to forget: for tests of what a chain remembers.
+PLAIN = {"kernel": "plain", "n_leapfrog": 10, "step_size": 0.01, "target_acceptance": 0.8}
 FINITE_SIZE = 0.12  # of the error, relative; of the overlaps of matrices, absolute, half of it
 
 
@@ -40,7 +42,7 @@ def test_informed_hmc(activation, gamma, alphas):
     problem = ww.Problem(activation, channel=0.1, gamma=gamma)
     for alpha in alphas:
         theory = ww.solve(problem, alpha)
-        run = hmc(sample_instance(problem, d=60, alpha=alpha, seed=1), iterations=300, record_every=10)
+        run = hmc(sample_instance(problem, d=60, alpha=alpha, seed=1), iterations=75, record_every=3)
         assert_close(run, theory)
         if theory.weight_overlap[0] > 0.8 or theory.excess_error > 0.1:  # far from an onset on either side
             assert run.weight_overlap[0] == pytest.approx(theory.weight_overlap[0], abs=0.1)
@@ -57,7 +59,9 @@ def test_below_a_first_order_transition_the_teacher_is_forgotten_slowly():
     errors = []
     for seed in range(3):
         inst = sample_instance(problem, d=40, alpha=1.0, seed=seed)
-        informed, uninformed = (hmc(inst, start=start, iterations=100) for start in ("teacher", "random"))
+        informed, uninformed = (
+            hmc(inst, start=start, iterations=100, **PLAIN) for start in ("teacher", "random")
+        )
         overlap = informed.trace["weight_overlap"].to_numpy()[0, :, 0]
         first, second, third = (part.mean() for part in np.array_split(overlap, 3))
         assert first > second > third
@@ -78,13 +82,13 @@ def test_equilibrium_is_told_from_what_is_not():
     distances, is_told = [], []
     for seed in range(12):
         inst = sample_instance(problem, d=16, alpha=1.0, seed=seed)
-        settled = hmc(inst, iterations=600, seed=seed)
+        settled = hmc(inst, iterations=200, seed=seed)
         assert settled.is_at_equilibrium
         distances.append((settled.replicas["excess_error"] - settled.excess_error) / settled._scatter)
     assert 0.05 < np.mean(np.square(distances)) < 2
     for seed in range(4):
         inst = sample_instance(problem, d=40, alpha=1.0, seed=seed)
-        is_told.append(not hmc(inst, start="random", iterations=60, seed=seed).is_at_equilibrium)
+        is_told.append(not hmc(inst, start="random", iterations=60, seed=seed, **PLAIN).is_at_equilibrium)
     assert all(is_told)
 
 
@@ -92,7 +96,7 @@ def test_uninformed_hmc_stays_on_the_universal_branch():
     problem = ww.Problem("relu", channel=0.1, gamma=0.5)
     theory = ww.solve(problem, 3.0, branch="universal")
     run = hmc(
-        sample_instance(problem, d=60, alpha=3.0, seed=1), start="random", iterations=300, record_every=10
+        sample_instance(problem, d=60, alpha=3.0, seed=1), start="random", iterations=75, record_every=3
     )
     assert_close(run, theory)
 
@@ -118,7 +122,7 @@ def test_nishimori(activation):
     differences = []
     for seed in range(12):
         inst = sample_instance(problem, d=12, alpha=1.5, seed=seed)
-        replicas = hmc(inst, iterations=400, record_every=10, n_chains=2, seed=seed).replicas
+        replicas = hmc(inst, iterations=100, record_every=3, n_chains=2, seed=seed).replicas
         differences.append(replicas["teacher_overlap"] - replicas["replica_overlap"])
     differences = np.array(differences)
     assert abs(differences.mean()) < 4 * differences.std(ddof=1) / np.sqrt(differences.size)
@@ -131,7 +135,7 @@ NOISY_SIGN = ww.Problem("relu", readouts="homogeneous", channel="probit:0.1,shif
 
 def test_informed_hmc_on_noisy_signs():
     """Non-centred activation and readouts: the mean of the output is the one that the channel states."""
-    run = hmc(sample_instance(NOISY_SIGN, d=60, alpha=1.0, seed=0), iterations=200, record_every=10)
+    run = hmc(sample_instance(NOISY_SIGN, d=60, alpha=1.0, seed=0), iterations=60, record_every=2)
     assert_close(run, ww.solve(NOISY_SIGN, 1.0))
 
 
@@ -156,7 +160,7 @@ def test_learning_the_readouts_changes_little():
     errors = []
     for seed in range(6):
         inst = sample_instance(problem, d=24, alpha=2.0, seed=seed)
-        options = {"iterations": 300, "record_every": 10, "step_size": 0.03, "seed": seed}
+        options = {"iterations": 80, "record_every": 3, "seed": seed}
         errors.append([hmc(inst, learn_readouts=learn, **options).excess_error for learn in (False, True)])
     fixed, learnt = np.array(errors).T
     standard_error = (learnt - fixed).std(ddof=1) / np.sqrt(fixed.size)

@@ -126,7 +126,7 @@ def test_hmc_on_a_plane(weights, spec, options):
     reach = np.sqrt(3) * (1 - 1e-9) if weights == "uniform" else 6.0
     exact = on_a_grid(inst, lambda w: (w[0] @ inst.weights[0] / 2, (w[0] @ inst.weights[0] / 2) ** 2), reach)
     run = hmc(
-        inst, start="random", iterations=600, n_chains=N_CHAINS, record_every=6, step_size=0.1, **options
+        inst, start="random", iterations=600, n_chains=N_CHAINS, record_every=6, n_leapfrog=10, **options
     )
     for order in (1, 2):
         z = z_score(chain_means(run, "overlap_power", order), exact[order - 1])
@@ -157,7 +157,7 @@ LINEAR = sample_instance(
 def test_hmc_on_a_gaussian_posterior(dtype, inputs):
     problem = LINEAR.problem.replace(inputs=inputs)
     inst = sample_instance(problem, d=7, alpha=0.6, seed=2, dtype=dtype)
-    run = hmc(inst, start="random", iterations=500, n_chains=N_CHAINS, record_every=5, step_size=0.1)
+    run = hmc(inst, start="random", iterations=500, n_chains=N_CHAINS, record_every=5, n_leapfrog=10)
     z = z_score(chain_means(run, "gibbs_excess_error"), gaussian_posterior_error(inst))
     assert abs(z) < N_SIGMA, f"{z:.1f} standard errors"
 
@@ -170,7 +170,7 @@ def test_hmc_with_a_wrong_belief_is_found_out():
         iterations=500,
         n_chains=N_CHAINS,
         record_every=5,
-        step_size=0.1,
+        n_leapfrog=10,
     )
     z = z_score(chain_means(run, "gibbs_excess_error"), gaussian_posterior_error(LINEAR))
     assert abs(z) > N_SIGMA

@@ -13,12 +13,13 @@ JAX, Numba and the like are imported when a learner runs, not before.
 from collections.abc import Callable, Mapping
 
 from .adam import adam
+from .equilibrium import Equilibrium
 from .gamp_rie import gamp_rie
 from .hmc import hmc
 from .metropolis import metropolis
 from .run import NotAtEquilibrium, Run
 
-__all__ = ["LEARNERS", "NotAtEquilibrium", "Run", "adam", "gamp_rie", "hmc", "metropolis"]
+__all__ = ["LEARNERS", "Equilibrium", "NotAtEquilibrium", "Run", "adam", "gamp_rie", "hmc", "metropolis"]
 
 LEARNERS: Mapping[str, Callable[..., Run]] = {
     "hmc": hmc,

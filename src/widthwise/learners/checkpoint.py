@@ -18,7 +18,7 @@ __all__ = ["Checkpoint", "OtherRun"]
 
 Arrays = dict[str, np.ndarray]
 
-_FORMAT = 2  # of what is saved; a file of another format belongs to another run
+_FORMAT = 3  # of what is saved; a file of another format belongs to another run
 _CHECKPOINT_SECONDS = 20.0  # between two writes: a crash loses no more, and writing costs little
 
 

@@ -47,6 +47,7 @@ def hmc(
     target_acceptance: float = 0.7,
     n_warmup: int | None = None,
     learn_readouts: bool = False,
+    until: str | None = None,
 ) -> Run:
     """Draws from the posterior of the weights of an instance.
 
@@ -54,9 +55,9 @@ def hmc(
     ----------
     instance : Instance
         With continuous weights; discrete ones are for :func:`~widthwise.learners.metropolis`.
-    start : "teacher", "random" or array
-        On the teacher (informed), on a draw from the prior, or on weights of shape (k, d) or (n_chains, k,
-        d).
+    start : "teacher", "random", "both" or array
+        On the teacher (informed), on a draw from the prior, chains on one and the other in turn, or on
+        weights of shape (k, d) or (n_chains, k, d).
     iterations, record_every : int
         Length of the run, and how often it is observed (a hundredth of the run unless given).
     n_chains, seed : int
@@ -82,11 +83,14 @@ def hmc(
         if a checkpoint is to be continued beyond the length first asked for).
     learn_readouts : bool
         Sample the readouts too, under P_v (continuous laws only).
+    until : "equilibrium"
+        Stop when ``Run.equilibrium`` has nothing to object, after ``iterations`` at the latest (by default,
+        all iterations are made). Surest with ``start="both"`` and two chains or more.
 
     Returns
     -------
     Run
-        Warns ``NotAtEquilibrium`` when two replicas contradict the overlap with the teacher.
+        Warns ``NotAtEquilibrium`` when something speaks against equilibrium: see ``Run.equilibrium``.
     """
     _check_problem(instance, learn_readouts)
     if kernel not in _KERNELS:
@@ -97,7 +101,7 @@ def hmc(
     if not 0 < target_acceptance < 1:
         raise ValueError(f"target_acceptance must be between 0 and 1, got {target_acceptance!r}")
     options = Options(
-        start, iterations, record_every, n_chains, seed, progress, checkpoint, max_seconds, discard
+        start, iterations, record_every, n_chains, seed, progress, checkpoint, max_seconds, discard, until
     )
     settings = {
         "kernel": kernel,

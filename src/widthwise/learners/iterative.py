@@ -37,6 +37,8 @@ class Options:
     checkpoint: str | os.PathLike[str] | None
     max_seconds: float | None
     discard: float = 0.5
+    until: str | None = None
+    """``"equilibrium"``: stop there, and use up the iterations only if it is not reached."""
 
     def __post_init__(self) -> None:
         for name, least in (("iterations", 1), ("n_chains", 1), ("seed", 0), ("record_every", 1)):
@@ -47,6 +49,8 @@ class Options:
                 raise ValueError(f"{name} must be a whole number >= {least}, got {value!r}")
         if not 0 <= self.discard < 1:
             raise ValueError(f"discard must be in [0, 1) (a fraction of the run), got {self.discard!r}")
+        if self.until not in (None, "equilibrium"):
+            raise ValueError(f"until must be None or 'equilibrium', got {self.until!r}")
         if self.max_seconds is not None and not self.max_seconds >= 0:
             raise ValueError(f"max_seconds must be >= 0, got {self.max_seconds!r}")
 
@@ -88,7 +92,9 @@ def learn(
             learner=learner,
             instance=instance,
             iterations=options.iterations,
-            record_every=options.record_every or max(1, options.iterations // 100),
+            record_every=options.record_every
+            or max(1, options.iterations // (400 if options.until else 100)),
+            until=options.until,
             is_matched=start.is_matched,
             width=width,
             settings={"start": options.start, "n_chains": options.n_chains, "seed": options.seed},
@@ -124,6 +130,8 @@ def _starting_point(instance: Instance, options: Options, learn_readouts: bool) 
     readouts = np.broadcast_to(instance.readouts, shape)
     if learn_readouts and is_matched:
         readouts = instance.problem.readouts.sample(rng, math.prod(shape)).reshape(shape)
+        if isinstance(options.start, str) and options.start == "both":
+            readouts[::2] = instance.readouts
     return Start(weights, readouts, is_matched, options.seed, options.iterations)
 
 
@@ -157,9 +165,16 @@ def _starting_weights(
     if isinstance(start, str):
         if start == "teacher":
             return np.broadcast_to(instance.weights, shape).copy(), False
-        if start == "random":
-            return instance.problem.weights.sample(rng, shape), True
-        raise ValueError(f"start must be 'teacher', 'random' or an array of weights, got {start!r}")
+        if start not in ("random", "both") or (start == "both" and width is not None):
+            raise ValueError(
+                f"start must be 'teacher', 'random', 'both' or an array of weights, got {start!r}"
+            )
+        weights = instance.problem.weights.sample(rng, shape)
+        if start == "both":
+            if n_chains < 2:
+                raise ValueError(f"start='both' is for two chains or more, got n_chains = {n_chains}")
+            weights[::2] = instance.weights
+        return weights, True
     given = np.asarray(start, dtype=float)
     if given.shape not in (shape, shape[1:]):
         raise ValueError(

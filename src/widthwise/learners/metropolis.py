@@ -61,6 +61,7 @@ def metropolis(
     max_seconds: float | None = None,
     scan: str = "random",
     temperatures: tuple[float, ...] = (1.0,),
+    until: str | None = None,
 ) -> Run:
     """Draws from the posterior of discrete weights; an iteration is a sweep of kd single-flip steps.
 
@@ -70,9 +71,9 @@ def metropolis(
     ----------
     instance : Instance
         With discrete weights (any atoms); others are possible but slow: see :func:`~widthwise.learners.hmc`.
-    start : "teacher", "random" or array
-        On the teacher (informed), on a draw from the prior, or on weights of shape (k, d) or (n_chains, k,
-        d).
+    start : "teacher", "random", "both" or array
+        On the teacher (informed), on a draw from the prior, chains on one and the other in turn, or on
+        weights of shape (k, d) or (n_chains, k, d).
     iterations, record_every : int
         Length of the run, and how often it is observed (a hundredth of the run unless given).
     n_chains, seed : int
@@ -91,11 +92,14 @@ def metropolis(
     temperatures : increasing, beginning with 1
         More than one asks for parallel tempering: the likelihood to the power 1/temperature, neighbours
         exchanged after each sweep. Only the draws at temperature 1 are observed.
+    until : "equilibrium"
+        Stop when ``Run.equilibrium`` has nothing to object, after ``iterations`` at the latest (by default,
+        all iterations are made). Surest with ``start="both"`` and two chains or more.
 
     Returns
     -------
     Run
-        Warns ``NotAtEquilibrium`` when two replicas contradict the overlap with the teacher.
+        Warns ``NotAtEquilibrium`` when something speaks against equilibrium: see ``Run.equilibrium``.
     """
     if scan not in ("random", "sequential"):
         raise ValueError(f"scan must be 'random' or 'sequential', got {scan!r}")
@@ -103,7 +107,7 @@ def metropolis(
     if ladder.ndim != 1 or ladder.size == 0 or ladder[0] != 1 or not np.all(np.diff(ladder) > 0):
         raise ValueError(f"temperatures must increase from 1, got {tuple(temperatures)!r}")
     options = Options(
-        start, iterations, record_every, n_chains, seed, progress, checkpoint, max_seconds, discard
+        start, iterations, record_every, n_chains, seed, progress, checkpoint, max_seconds, discard, until
     )
     settings = {"scan": scan, "temperatures": ladder.tolist()}
     return learn("metropolis", instance, options, lambda begin: MetropolisChain(instance, begin, settings))

@@ -7,7 +7,7 @@ its draws (at equilibrium, the error of the posterior mean); for a predictor it 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,20 +17,18 @@ from .._display import Plotted
 from .._extras import explained
 from ..networks.instance import Instance
 from ..networks.observables import Observer, fresh_error
+from .equilibrium import Equilibrium, agreement, nishimori
 
 if TYPE_CHECKING:
     import xarray
 
 __all__ = ["NotAtEquilibrium", "Run"]
 
-# How far half the Gibbs excess may be from what two replicas give: in units of the scatter of single draws,
-# and as a fraction that is not worth a word.
-_MOST_SCATTERS = 3.0
-_LEAST_FRACTION = 0.02
+_JUDGED = ("matrix_overlap_centred", "weight_overlap", "excess_error")  # the slowest to settle
 
 
 class NotAtEquilibrium(UserWarning):
-    """The draws of a sampler do not obey the Nishimori identity: they are not from the posterior."""
+    """The draws of a sampler are not from the posterior, or too few to tell: see ``Run.equilibrium``."""
 
 
 @dataclass
@@ -44,7 +42,8 @@ class Run(Plotted):
     instance: Instance
     trace: xarray.Dataset
     status: str
-    """``"done"``, ``"stopped early"``, ``"out of time"`` or ``"interrupted"`` (by Ctrl-C)."""
+    """``"done"``, ``"at equilibrium"`` (before the iterations were used up), ``"stopped early"``, ``"out of
+    time"`` or ``"interrupted"`` (by Ctrl-C)."""
     weights: np.ndarray | None = None
     """Last state (best one for Adam), chain × k × d; None for a learner that has no weights."""
     readouts: np.ndarray | None = None
@@ -155,20 +154,21 @@ class Run(Plotted):
         assert self.draws is not None
         return self.draws[where], None if self.draw_readouts is None else self.draw_readouts[where]
 
+    @cached_property
+    def equilibrium(self) -> Equilibrium:
+        """What can be said of the draws of a sampler: R̂, effective draws, objections; nothing for others."""
+        if not self.is_sampler:
+            return Equilibrium()
+        seen = {name: self.settled[name] for name in _JUDGED if name in self.settled}
+        averaged = {name: v.mean("readout") if "readout" in v.dims else v for name, v in seen.items()}
+        found = agreement({name: v.to_numpy() for name, v in averaged.items()})
+        told = nishimori(self.excess_error, self.replicas["excess_error"], self._scatter)
+        return replace(found, objections=told + found.objections)
+
     @property
     def is_at_equilibrium(self) -> bool:
-        """Whether half the Gibbs excess and the two-replica formula agree (Nishimori); not a proof.
-
-        At equilibrium the teacher is one more draw of the posterior. For one instance the two numbers then
-        differ as the teacher does from a typical draw, by at most the scatter of single draws: three times
-        that is called a disagreement. (The standard error of the mean would be too strict: the teacher stays
-        the same however long the chain is.)
-        """
-        half_gibbs, replicas = self.excess_error, self.replicas["excess_error"]
-        if not (self.is_sampler and np.isfinite(replicas) and np.isfinite(self._scatter)):
-            return True
-        allowed = max(_MOST_SCATTERS * self._scatter, _LEAST_FRACTION * half_gibbs)
-        return abs(replicas - half_gibbs) <= allowed
+        """Whether nothing speaks against equilibrium, see :attr:`equilibrium`; not a proof."""
+        return bool(self.equilibrium)
 
     @property
     def _scatter(self) -> float:
@@ -180,11 +180,11 @@ class Run(Plotted):
         return float(np.sqrt(np.mean([np.var(half, axis=-1, ddof=1) for half in halves])))
 
     def warn_if_not_at_equilibrium(self) -> None:
-        """Warn when the draws cannot be from the posterior."""
+        """Warn when the draws cannot be from the posterior, or are too few to tell."""
         if not self.is_at_equilibrium:
             warnings.warn(
-                f"{self.learner} is not at equilibrium: half the Gibbs excess is {self.excess_error:.3g}, "
-                f"two replicas give {self.replicas['excess_error']:.3g}; run longer, or start on the teacher",
+                f"{self.learner} is not at equilibrium, or too short to tell: "
+                f"{'; '.join(self.equilibrium.objections)}; run longer, or start on the teacher",
                 NotAtEquilibrium,
                 stacklevel=3,
             )

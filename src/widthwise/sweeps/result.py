@@ -131,6 +131,10 @@ def _of_run(run: Run) -> tuple[Variables, Variables]:
         for name, value in run.replicas.items():
             label = "replica_excess_error" if name == "excess_error" else name
             values.setdefault(label, ((), np.asarray(value, dtype=float)))
+        verdict = run.equilibrium
+        worst = (max(verdict.r_hat.values()), min(verdict.effective_draws.values()), bool(verdict))
+        for name, number in zip(("r_hat", "effective_draws", "is_at_equilibrium"), worst, strict=True):
+            values.setdefault(name, ((), np.asarray(number, dtype=float)))
     return values, trace
 
 
