@@ -96,7 +96,11 @@ def test_uninformed_hmc_stays_on_the_universal_branch():
     problem = ww.Problem("relu", channel=0.1, gamma=0.5)
     theory = ww.solve(problem, 3.0, branch="universal")
     run = hmc(
-        sample_instance(problem, d=60, alpha=3.0, seed=1), start="random", iterations=75, record_every=3
+        sample_instance(problem, d=60, alpha=3.0, seed=1),
+        start="random",
+        iterations=300,
+        record_every=10,
+        n_leapfrog=10,
     )
     assert_close(run, theory)
 

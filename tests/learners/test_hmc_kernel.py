@@ -53,7 +53,9 @@ def test_mean_curvature_is_one_in_new_coordinates(stretch):
     assert np.linalg.cond(mean) > 20
 
 
-@pytest.mark.parametrize(("spec", "n_kinks"), [("relu", 1), ("abs(x-0.3)+0.5*relu(x)", 2), ("tanh(x)", 0)])
+@pytest.mark.parametrize(
+    ("spec", "n_kinks"), [("relu", 1), ("abs(x-0.3)+0.5*relu(x)", 2), ("tanh(x)", 0), ("sqrt(abs(x))", 0)]
+)
 def test_rounded_kinks_are_averages_over_the_width(spec, n_kinks):
     """For piecewise linear σ the parabola is the mean of σ over an interval."""
     problem = ww.Problem(spec, gamma=0.4)

@@ -321,7 +321,7 @@ def test_estimate_is_measured_and_corrected_by_what_was_run(tmp_path):
     from widthwise.sweeps.estimate import estimate, memory_needed, passes
 
     small, large = (Task(PROBLEMS[0], d, 2.0, 0, "hmc", {"iterations": 100}) for d in (20, 80))
-    assert passes(small) == passes(large) == 100 * 10
+    assert passes(small) == passes(large) == 100 * 40
     unknown = Task(PROBLEMS[0], 20, 2.0, 0, WALK)
     with ThreadPoolExecutor(1) as threads:
         guess = estimate([small, large, unknown], threads, [])

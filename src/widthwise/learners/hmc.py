@@ -79,8 +79,9 @@ def hmc(
         Leapfrog steps an iteration (mean of 1 ... 2 n_leapfrog - 1 for ``"whitened"``); step size to begin
         with; acceptance that its adaptation aims at.
     n_warmup : int
-        Iterations during which the step size adapts (a quarter of the run, at most 200, unless given; give it
-        if a checkpoint is to be continued beyond the length first asked for).
+        Iterations during which the step size adapts (what is discarded, at least a quarter of the run and at
+        most 200 iterations, unless given; give it if a checkpoint is to be continued beyond the length first
+        asked for).
     learn_readouts : bool
         Sample the readouts too, under P_v (continuous laws only).
     until : "equilibrium"
@@ -108,7 +109,7 @@ def hmc(
         "n_leapfrog": n_leapfrog,
         "step_size": step_size,
         "target_acceptance": target_acceptance,
-        "n_warmup": min(iterations // 4, _MOST_WARMUP) if n_warmup is None else n_warmup,
+        "n_warmup": _warmup(iterations, discard) if n_warmup is None else n_warmup,
         "learn_readouts": learn_readouts,
     }
 
@@ -118,6 +119,10 @@ def hmc(
         return HmcChain(instance, begin, settings)
 
     return learn("hmc", instance, options, build, uses_jax=True, learn_readouts=learn_readouts)
+
+
+def _warmup(iterations: int, discard: float) -> int:
+    return min(_MOST_WARMUP, max(iterations // 4, int(discard * iterations)))
 
 
 def _check_problem(instance: Instance, learn_readouts: bool) -> None:

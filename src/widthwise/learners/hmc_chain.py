@@ -29,6 +29,10 @@ __all__ = ["HmcChain"]
 
 # Half-width over which kinks are rounded, in distances that pre-activations move in a step.
 _ROUNDING = 1.0
+# Far from equilibrium, energy leaves a chain only when momenta are drawn: the first half of the warm-up makes
+# trajectories of at most so many steps on average, and the step size is looked for afresh after it.
+_SHORT = 10
+_WORTH_HALVING = 40  # iterations of warm-up: half of fewer would not find a step size
 
 
 class HmcChain(JaxChain):
@@ -46,11 +50,13 @@ class HmcChain(JaxChain):
         whitening = None
         if settings["kernel"] == "whitened":
             whitening = Whitening.of(instance, learn_readouts=settings["learn_readouts"])
-        self._data = (Data.of(instance, start.weights), whitening)
+        n_warmup = settings["n_warmup"]
+        n_late = n_warmup // 2 if whitening is not None and n_warmup >= _WORTH_HALVING else n_warmup
+        self._data = (Data.of(instance, start.weights), whitening, jnp.asarray(n_late))
         position = self._model.to_position(start.weights, start.readouts)
         position = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype=instance.dtype), position)
         key = jax.random.PRNGKey(start.seed)
-        self._carry = begin(position, self._data, settings["step_size"], settings["n_warmup"], key)
+        self._carry = begin(position, self._data, settings["step_size"], n_warmup, key)
 
     def network(self) -> tuple[Any, ...]:
         network: tuple[Any, ...] = self._model.network(self._position(self._carry[0][0], self._data))
@@ -91,7 +97,7 @@ def _compiled(
 
     def iteration_of_one(key: Any, state: Any, step_size: Any, n_steps: Any, given: Any) -> Any:
         z, before = state
-        data, whitening = given
+        data, whitening, _ = given
         for_momenta, for_coin = jax.random.split(key)
         momenta = _standard_gaussian(for_momenta, z)
         rounded = replace(
@@ -112,17 +118,29 @@ def _compiled(
         is_accepted = jax.random.uniform(for_coin, dtype=dtype) < rate
         return jax.tree.map(lambda new, old: jnp.where(is_accepted, new, old), (end, after), state), rate
 
+    def adaptation(step_sizes: Any) -> Any:
+        """Looking for step sizes begins; what is frozen, if it ends at once, is the step sizes given."""
+        begun = jax.vmap(adapt_init)(step_sizes)
+        begun = begun._replace(log_step_size_avg=begun.log_step_size)
+        return jax.tree.map(jnp.asarray, begun)
+
     def iteration(_: Any, carried: Any, given: Any) -> Any:
         (states, adaptations, key, n_left), accepted, _ = carried
+        n_late = given[2]
         key, now, for_length = jax.random.split(key, 3)
         is_warm = n_left <= 0
+        afresh = adaptation(jnp.exp(adaptations.log_step_size))
+        adaptations = jax.tree.map(
+            lambda new, old: jnp.where(n_left == n_late, new, old), afresh, adaptations
+        )
         frozen, moving = jax.vmap(adapt_final)(adaptations), jnp.exp(adaptations.log_step_size)
         steps = jnp.where(is_warm, frozen, moving).astype(dtype)
         keys = jax.random.split(now, n_chains)
         # Chains in step take equally many steps: in one batch they would all wait for the longest.
-        n_steps = (
-            jax.random.randint(for_length, (), 1, 2 * n_leapfrog) if kernel == "whitened" else n_leapfrog
-        )
+        n_steps = n_leapfrog
+        if kernel == "whitened":
+            n_mean = jnp.where(n_left > n_late, min(n_leapfrog, _SHORT), n_leapfrog)
+            n_steps = jax.random.randint(for_length, (), 1, 2 * n_mean)
         one = jax.vmap(iteration_of_one, in_axes=(0, 0, 0, None, None))
         states, rates = one(keys, states, steps, n_steps, given)
         updated = jax.vmap(adapt_update)(adaptations, rates)
@@ -138,14 +156,10 @@ def _compiled(
         return carry, accepted / n_iterations, steps
 
     def start(position: Any, given: Any, step_size: float, n_warmup: int, key: Any) -> Any:
-        data, whitening = given
+        data, whitening, _ = given
         z = position if whitening is None else jax.vmap(whitening.coordinates)(position)
         states = z, jax.vmap(partial(log_density, data=data, whitening=whitening))(z)
-        adaptations = jax.vmap(adapt_init)(jnp.full(n_chains, step_size, dtype))
-        # The average that is frozen after the warm-up begins at the step size given, for runs without a
-        # warm-up.
-        adaptations = adaptations._replace(log_step_size_avg=adaptations.log_step_size)
-        adaptations = jax.tree.map(jnp.asarray, adaptations)
+        adaptations = adaptation(jnp.full(n_chains, step_size, dtype))
         return states, adaptations, key, jnp.asarray(n_warmup)
 
     def positions(z: Any, given: Any) -> Any:

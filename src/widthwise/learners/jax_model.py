@@ -207,11 +207,16 @@ def jax_activation(activation: Activation) -> Callable[[jax.Array], jax.Array]:
 
 
 def _kinks(activation: Activation) -> list[tuple[float, float]]:
-    """Where the slope of the activation changes, and by how much."""
-    changes = [
-        (c, float(np.diff(activation.derivative(c + 1e-9 * np.array([-1, 1])))[0])) for c in activation.kinks
-    ]
-    return [(place, change) for place, change in changes if abs(change) > 1e-6]
+    """Where the slope of the activation changes, and by how much; cusps of infinite slope are left out."""
+    found = []
+    for place in activation.kinks:
+        near, far = (
+            float(np.diff(activation.derivative(place + step * np.array([-1, 1])))[0])
+            for step in (1e-9, 1e-6)
+        )
+        if abs(near) > 1e-6 and abs(near - far) < 1e-3 * (1 + abs(far)):
+            found.append((place, near))
+    return found
 
 
 def jax_log_likelihood(channel: Channel) -> Callable[[jax.Array, jax.Array], jax.Array]:

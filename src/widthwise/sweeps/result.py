@@ -132,7 +132,9 @@ def _of_run(run: Run) -> tuple[Variables, Variables]:
             label = "replica_excess_error" if name == "excess_error" else name
             values.setdefault(label, ((), np.asarray(value, dtype=float)))
         verdict = run.equilibrium
-        worst = (max(verdict.r_hat.values()), min(verdict.effective_draws.values()), bool(verdict))
+        nothing = float("nan")
+        r_hat, draws = verdict.r_hat.values(), verdict.effective_draws.values()
+        worst = (max(r_hat, default=nothing), min(draws, default=nothing), bool(verdict))
         for name, number in zip(("r_hat", "effective_draws", "is_at_equilibrium"), worst, strict=True):
             values.setdefault(name, ((), np.asarray(number, dtype=float)))
     return values, trace
