@@ -137,7 +137,7 @@ def _compiled(
         steps = jnp.where(is_warm, frozen, moving).astype(dtype)
         keys = jax.random.split(now, n_chains)
         # Chains in step take equally many steps: in one batch they would all wait for the longest.
-        n_steps = n_leapfrog
+        n_steps: Any = n_leapfrog
         if kernel == "whitened":
             n_mean = jnp.where(n_left > n_late, min(n_leapfrog, _SHORT), n_leapfrog)
             n_steps = jax.random.randint(for_length, (), 1, 2 * n_mean)
