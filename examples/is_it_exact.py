@@ -80,7 +80,15 @@ def main() -> None:
         axes[1].errorbar([], [], [], color="#009E73", marker="s", ms=4, ls="none", label="HMC (bars: 2 s.e.)")
         drawn, names = axes[0].get_legend_handles_labels()
         more, said = axes[1].get_legend_handles_labels()
-        figure.legend(drawn + more, names + said, loc="lower center", ncols=5, frameon=False, fontsize=7, columnspacing=1.2)
+        figure.legend(
+            drawn + more,
+            names + said,
+            loc="lower center",
+            ncols=5,
+            frameon=False,
+            fontsize=7,
+            columnspacing=1.2,
+        )
         figure.set_layout_engine("tight", rect=(0, 0.09, 1, 1))
         figure.savefig(PICTURE, dpi=160)
 

@@ -7,8 +7,9 @@ order 1/d drop out, as all three quantities share them,
 
 and whose values at d → ∞ the main theory and the factorised ansatz predict at every noise. As the noise
 vanishes they tend to the coefficients of ``ww.theory.small_noise_limit``, which has the exact ones too.
-Adds to ``small_noise_hmc.csv`` beside this file, one row a run, those that it does not have; ``--show`` puts
-straight lines in 1/d through what is there.
+Adds to ``small_noise_hmc.csv`` beside this file, one row a run, those that it does not have; runs worth too
+few independent draws are made again, twice as long. ``--show`` puts straight lines in 1/d through what is
+there.
 
     python examples/small_noise_hmc.py --cases sigma3:0.01:1:0.5 relu:0.01:2:0.5 --dimensions 60 80 --seeds 4
 """
@@ -58,6 +59,9 @@ def main() -> None:
     parser.add_argument("--dimensions", type=int, nargs="+", default=[60, 80, 100, 130, 160])
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--iterations", type=int, default=1500)
+    parser.add_argument(
+        "--least-draws", type=float, default=15, help="rows worth fewer are run again, twice as long"
+    )
     parser.add_argument("--show", action="store_true", help="only extrapolate what the table has")
     options = parser.parse_args()
     rows = read()
@@ -67,8 +71,10 @@ def main() -> None:
                 activation, *numbers = case.split(":")
                 noise, alpha, gamma = map(float, numbers)
                 key = (activation, noise, alpha, gamma, d, seed)
-                if key not in rows:
-                    rows[key] = measure(key, options.iterations)
+                length = options.iterations
+                while key not in rows or float(rows[key]["effective_draws"]) < options.least_draws:
+                    length = max(length, 2 * int(rows[key]["iterations"]) if key in rows else 0)
+                    rows[key] = measure(key, length)
                     write(rows)
                     print(*(f"{name}={rows[key][name]}" for name in COLUMNS[:10]), flush=True)
     show(rows)

@@ -207,10 +207,41 @@ def test_the_table_of_fisher_matrices_decides():
             if (r["activation"], r["readouts"], r["gamma"]) == (activation, "homogeneous", "0.5")
         ]
         d, y = np.array(chosen).T
-        design = np.stack([d, np.ones_like(d)], axis=1)  # a + b/d with errors of order 1/d, times d
-        fit, residual, *_ = np.linalg.lstsq(design, y * d, rcond=None)
-        error = np.sqrt(residual[0] / (d.size - 2) * np.linalg.inv(design.T @ design)[0, 0])
+        value, error = _at_infinity(d, y)
         limit = small_noise_limit(ww.Problem(activation, gamma=0.5))
-        assert abs(fit[0] - getattr(limit.exact, name)) < 3 * error
+        assert abs(value - getattr(limit.exact, name)) < 3 * error
         for wrong in (limit.main, limit.factorised):
-            assert abs(fit[0] - getattr(wrong, name)) > 4 * error
+            assert abs(value - getattr(wrong, name)) > 4 * error
+
+
+def test_the_table_of_hmc_runs_rules_out_both_theories():
+    """Straight lines in 1/d through runs from the teacher end between the two theories, and at neither."""
+    with TABLE.with_name("small_noise_hmc.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    for case, name in (
+        (("relu", "0.1", "0.8", "0.1"), "matrix"),
+        (("relu", "0.1", "0.8", "0.1"), "overlap"),
+        (("sigma3", "0.1", "0.2", "0.1"), "overlap"),
+        (("sigma3", "0.01", "1.0", "0.5"), "matrix"),
+    ):
+        activation, noise, alpha, gamma = case[0], *map(float, case[1:])
+        chosen = [r for r in rows if (r["activation"], r["noise"], r["alpha"], r["gamma"]) == case]
+        d, error, q2, gap = (
+            np.array([float(r[column]) for r in chosen])
+            for column in ("d", "excess_error", "matrix_overlap_centred", "weight_gap")
+        )
+        value, spread = _at_infinity(d, (gamma * (1 - q2) if name == "matrix" else gap) / error)
+        found = []
+        for theory in ("main", "factorised"):
+            problem = ww.Problem(activation, noise=noise, gamma=gamma)
+            s = ww.solve(problem, alpha, branch="specialised", theory=theory).require()
+            away = gamma * (1 - s.matrix_overlap_centred) if name == "matrix" else 1 - s.weight_overlap[0]
+            found.append(float(away) / s.excess_error)
+        assert min(found) + 3 * spread < value < max(found) - 3 * spread, (case, name, value, spread, found)
+
+
+def _at_infinity(d, y):
+    """a of the least-squares line a + b/d, errors being of order 1/d, and its standard error."""
+    design = np.stack([d, np.ones_like(d)], axis=1)
+    fit, residual, *_ = np.linalg.lstsq(design, y * d, rcond=None)
+    return fit[0], np.sqrt(residual[0] / (d.size - 2) * np.linalg.inv(design.T @ design)[0, 0])
