@@ -82,7 +82,7 @@ def test_equilibrium_is_told_from_what_is_not():
     distances, is_told = [], []
     for seed in range(12):
         inst = sample_instance(problem, d=16, alpha=1.0, seed=seed)
-        settled = hmc(inst, iterations=200, seed=seed)
+        settled = hmc(inst, iterations=1000, record_every=2, seed=seed)
         assert settled.is_at_equilibrium
         distances.append((settled.replicas["excess_error"] - settled.excess_error) / settled._scatter)
     assert 0.05 < np.mean(np.square(distances)) < 2

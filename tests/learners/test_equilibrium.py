@@ -28,6 +28,8 @@ def test_verdict_on_chains_whose_memory_is_known():
     found = agreement({"good": good})
     assert found and not found.objections and found.r_hat["good"] < 1.02
     assert found.effective_draws["good"] == pytest.approx(4000 / 3, rel=0.25)
+    alone = agreement({"good": good[:1], "trend": good[:1] + np.linspace(0, 3, 2000)})
+    assert alone.r_hat["good"] < 1.02 and len(alone.objections) == 1 and "trend" in alone.objections[0]
     # Means that are two standard deviations apart, a trend, too long a memory, a chain that never moves.
     bad = {
         "apart": good + np.array([[1.0], [-1.0]]),
@@ -40,6 +42,8 @@ def test_verdict_on_chains_whose_memory_is_known():
         assert not verdict and len(verdict.objections) == 1 and name in verdict.objections[0]
         assert verdict.r_hat[name] > MOST_R_HAT or verdict.effective_draws[name] < LEAST_DRAWS
     assert agreement({"known": np.ones((2, 50))})  # every weight is found
+    unknown = np.full((2, 50), np.nan)
+    assert agreement({"good": good, "unknown": unknown}) and not agreement({"unknown": unknown})
     assert "only 5 records" in agreement({"short": good[:, :5]}).objections[0]
 
 

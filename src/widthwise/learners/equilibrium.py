@@ -45,8 +45,15 @@ class Equilibrium:
 
 
 def agreement(observables: dict[str, np.ndarray]) -> Equilibrium:
-    """Split R̂ and effective draws of observables, each an array chain × draw, and what they object."""
+    """Split R̂ and effective draws of observables, each an array chain × draw, and what they object.
+
+    Observables that are not numbers (data without a teacher have no overlap) are left out.
+    """
     import arviz
+
+    observables = {name: values for name, values in observables.items() if np.isfinite(values).all()}
+    if not observables:
+        return Equilibrium(objections=("no observable is a number throughout",))
 
     split_r_hat: Any = arviz.rhat
     ess: Any = arviz.ess
@@ -61,7 +68,7 @@ def agreement(observables: dict[str, np.ndarray]) -> Equilibrium:
             r_hat[name], draws[name] = 1.0, float(values.size)
             continue
         is_stuck = bool(np.all(np.ptp(values, axis=-1) == 0))
-        r_hat[name] = float("inf") if is_stuck else float(split_r_hat(values))
+        r_hat[name] = float("inf") if is_stuck else float(split_r_hat(_at_least_two(values)))
         draws[name] = 0.0 if is_stuck else float(ess(values))
         if not r_hat[name] <= MOST_R_HAT:
             objections.append(f"chains or their halves disagree on {name} (split R̂ = {r_hat[name]:.2f})")
@@ -70,6 +77,12 @@ def agreement(observables: dict[str, np.ndarray]) -> Equilibrium:
                 f"{name} has {draws[name]:.0f} independent draws, of {LEAST_DRAWS:.0f} asked for"
             )
     return Equilibrium(r_hat, draws, tuple(objections))
+
+
+def _at_least_two(values: np.ndarray) -> np.ndarray:
+    """The chains, or the halves of a single one: ArviZ compares no fewer than two."""
+    half = values.shape[-1] // 2
+    return values[:, -2 * half :].reshape(2, half) if len(values) == 1 else values
 
 
 def nishimori(half_gibbs: float, replicas: float, scatter: float) -> tuple[str, ...]:

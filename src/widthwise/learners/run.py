@@ -159,7 +159,10 @@ class Run(Plotted):
         """What can be said of the draws of a sampler: R̂, effective draws, objections; nothing for others."""
         if not self.is_sampler:
             return Equilibrium()
-        seen = {name: self.settled[name] for name in _JUDGED if name in self.settled}
+        # Data without a teacher have no overlaps, only an energy.
+        is_known = bool(np.isfinite(self.settled["excess_error"]).all())
+        judged = _JUDGED if is_known else ("energy",)
+        seen = {name: self.settled[name] for name in judged if name in self.settled}
         averaged = {name: v.mean("readout") if "readout" in v.dims else v for name, v in seen.items()}
         found = agreement({name: v.to_numpy() for name, v in averaged.items()})
         told = nishimori(self.excess_error, self.replicas["excess_error"], self._scatter)
