@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +38,7 @@ _RTOL = np.array([1e-12, 1e-12, 1e-10, 1e-12])
 _MOST_HALVINGS = 12
 # Of ψ' times the power: where labels say all but nothing it is a mean square of what rounding leaves.
 _LEAST = 1e-21
+_NOISE = 1e-8
 # Trapezoids of n and 2n steps may differ by the root of what the second may miss: convergence is geometric.
 _AGREED = np.array([1e-7, 1e-7, 3e-6, 1e-7])
 _STEPS = (24, 48, 96, 192)
@@ -108,7 +109,21 @@ class OutputQuadrature(OutputGrid):
             at_centre: Array = values[:4] / values[4]
             return at_centre
         averages = self._by_trapezoid(gap, q)
-        return self._by_panels(gap, q) if averages is None else averages
+        if averages is None:
+            averages = self._by_panels(gap, q)
+        if gap < self._least_bent:
+            averages[2] = self._last_bend
+        return averages
+
+    @property
+    def _least_bent(self) -> float:
+        """Gap below which ψ'' is what it is there, to 1e-8; ∂²Z has a factor 1/√V and is lost in rounding."""
+        least: float = (1e-4 * self.narrowest) ** 2
+        return 0.0 if self.breaks.size else min(least, 1e-3 * self.power)
+
+    @cached_property
+    def _last_bend(self) -> float:
+        return float(self.evaluate(self._least_bent)[2])
 
     def predictive(self, omega: Array, gap: float) -> Array:
         """Z on (ω, labels), for sorted ω; gap 0 gives P_out."""
@@ -148,16 +163,20 @@ class OutputQuadrature(OutputGrid):
         least = _LEAST * np.array([0.0, 1 / self.power, 1 / self.power**2, 0.0])
         edges = self._omega_edges(gap)
         check = np.column_stack([edges[:-1], edges[1:]])
+        before = np.full((4, len(check)), np.inf)
         for _ in range(_MOST_HALVINGS):
             values, missed = self._on_panels(check, gap, q)
-            scale = np.abs(total + values.sum(axis=1))
-            good = np.all(missed <= (_RTOL * scale[:4] + least)[:, None], axis=0)
+            scale = np.abs(total + values.sum(axis=1))[:4, None]
+            # What does not fall when a panel is halved is noise: numerical scores have some.
+            is_noise = (missed <= _NOISE * scale) & (missed > 0.1 * before)
+            good = np.all((missed <= _RTOL[:, None] * scale + least[:, None]) | is_noise, axis=0)
             total += values[:, good].sum(axis=1)
             if good.all():
                 break
             low, high = check[~good].T
             middle = 0.5 * (low + high)
             check = np.stack([low, middle, middle, high], axis=1).reshape(-1, 2)
+            before = np.repeat(missed[:, ~good], 2, axis=1)
         else:
             total += values[:, ~good].sum(axis=1)
         averages: Array = total[:4] / total[4]
@@ -195,7 +214,10 @@ class OutputQuadrature(OutputGrid):
         reach = REACH * math.sqrt(gap)
         band = self.band(float(omega.min()) - reach, float(omega.max()) + reach)
         make = self._around if self._is_local(gap) else self._by_kernel
-        return _sums(*make(omega, gap, band), self.labels[band], self.label_weights[band])
+        rows = _sums(*make(omega, gap, band), self.labels[band], self.label_weights[band])
+        if gap < self._least_bent:
+            rows[2] = 0.0
+        return rows
 
     # ------------------------------------------------------------------ Z and its derivatives
 

@@ -26,6 +26,7 @@ _ORDER, _TOP_ORDER, _LAST_ORDER = 24, 28, 16
 # method and stability: more digits would only cost panels.
 _RTOL = np.array([1e-12, 1e-11, 2e-8, 1e-11])
 _ATOL = np.array([1e-12, 0.0, 0.0, 0.0])
+_NOISE = 1e-7
 _LEAST = 1e-20  # of ψ' times the largest gap: labels that say less than this say nothing
 _DEEPEST = 5
 _DEEP = -6  # level from which on a table without a last panel is built from above
@@ -128,24 +129,36 @@ class GapTable:
             self._last = top, coefficients
 
     def _fit(
-        self, function: Callable[[Array], Array], low: float, high: float, order: int, depth: int = 0
+        self,
+        function: Callable[[Array], Array],
+        low: float,
+        high: float,
+        order: int,
+        depth: int = 0,
+        missed: Array | float = np.inf,
     ) -> list[Panel]:
-        """Panels between low and high, halved until each is resolved."""
+        """Panels between low and high, halved until each is resolved; ``missed`` is what the last one did."""
         nodes, to_coefficients = _chebyshev(order)
         x = 0.5 * (low + high) + 0.5 * (high - low) * nodes
         coefficients = to_coefficients @ function(x).T
-        if depth == _DEEPEST or self._is_resolved(coefficients):
+        if depth == _DEEPEST or self._is_resolved(coefficients, missed):
             return [(low, high, coefficients)]
-        middle = 0.5 * (low + high)
+        middle, missed = 0.5 * (low + high), _missed(coefficients)
         return [
-            *self._fit(function, low, middle, order, depth + 1),
-            *self._fit(function, middle, high, order, depth + 1),
+            *self._fit(function, low, middle, order, depth + 1, missed),
+            *self._fit(function, middle, high, order, depth + 1, missed),
         ]
 
-    def _is_resolved(self, coefficients: Array) -> bool:
-        size = np.max(np.abs(coefficients), axis=0)
-        rest = np.max(np.abs(coefficients[-2:]), axis=0)
-        return bool(np.all((rest <= np.maximum(_RTOL * size, self._atol)) | ~np.isfinite(size)))
+    def _is_resolved(self, coefficients: Array, missed: Array | float = np.inf) -> bool:
+        size, rest = np.max(np.abs(coefficients), axis=0), _missed(coefficients)
+        # What does not fall when a panel is halved is noise: numerical scores have some.
+        is_noise = (rest <= _NOISE * size) & (rest > 0.2 * missed)
+        return bool(np.all((rest <= np.maximum(_RTOL * size, self._atol)) | is_noise | ~np.isfinite(size)))
+
+
+def _missed(coefficients: Array) -> Array:
+    last: Array = np.max(np.abs(coefficients[-2:]), axis=0)
+    return last
 
 
 @lru_cache(maxsize=4)
