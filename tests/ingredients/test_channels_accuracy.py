@@ -241,3 +241,41 @@ def test_cauchy_noise():
         dx = np.cosh(np.linspace(-32, 32, 40_001)) * 64 / 40_000
         p = np.maximum(voigt_profile(x, math.sqrt(0.2), 0.3), 1e-300)
         assert CAUCHY.free_entropy(0.2, power) == pytest.approx(dx @ (p * np.log(p)), abs=1e-10)
+
+
+@pytest.mark.parametrize("power", [0.1311998726252211, 0.3, 1.7, 2.9])
+def test_a_break_in_the_middle_is_one_edge(power):
+    """One of the even edges was 1e-17 from it: 35 decades of gaps were looked at on panels as narrow."""
+    channel = Nonlinear("sign(x)+0.3*x", 0.0079, shift=0.0)
+    assert quadrature(channel, power).narrowest > 1e-3
+
+
+def scarcely(labels, outputs, xp=np):
+    """y = -1, 0, 1 with odds exp(0.07 y λ)."""
+    a = 0.07 * outputs
+    return labels * a - xp.logaddexp(xp.logaddexp(a, -a), 0.0)
+
+
+@pytest.mark.parametrize(
+    "channel",
+    [
+        Custom(scarcely, labels=(-1.0, 0.0, 1.0), shift=-2.1),
+        Nonlinear("relu(x)", 0.017, shift=-0.97),
+    ],
+)
+def test_labels_that_say_little_take_few_panels(channel):
+    """Noise of ψ' and ψ'' was taken for structure: every panel was halved to the end."""
+    power, n_evaluated = 0.0103, 0
+    grid = quadrature(channel, power)
+    evaluate = grid.evaluate
+
+    def counted(gap):
+        nonlocal n_evaluated
+        n_evaluated += 1
+        return evaluate(gap)
+
+    grid.evaluate = counted
+    gaps = power * np.geomspace(1e-12, 1, 40)
+    slope = channel.free_entropy_slope(gaps, power)
+    assert np.all(slope >= 0) and n_evaluated < 700
+    assert np.allclose(slope, [evaluate(gap)[1] for gap in gaps], rtol=1e-9, atol=1e-18)

@@ -37,7 +37,10 @@ class OutputGrid:
         radius = REACH * math.sqrt(power)
         low, high = self.centre - radius, self.centre + radius
         self.breaks = np.array([b for b in sorted(channel.breaks) if low < b < high])
-        edges = np.unique(np.concatenate([np.linspace(low, high, 13), self.breaks]))
+        even = np.linspace(low, high, 13)
+        if self.breaks.size:  # an edge that should be on a break, but for rounding, is one
+            even = even[np.abs(even[:, None] - self.breaks).min(axis=1) > 1e-6 * radius]
+        edges = np.unique(np.concatenate([[low, high], even, self.breaks]))
         self._rule = rule = channel.label_rule(low, high)
         self._is_continuous = rule.label is not None
         label_edges = rule.values
