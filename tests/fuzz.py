@@ -107,13 +107,18 @@ def _outcomes(seeds, workers, limit):
         yield from (run(seed, limit) for seed in seeds)
         return
     context = multiprocessing.get_context("spawn")
-    # A process keeps the tables of every problem that it has solved: it is replaced in time.
-    pool = ProcessPoolExecutor(workers, context, initializer=_quiet, max_tasks_per_child=_N_OF_ONE_PROCESS)
-    try:
-        for future in as_completed([pool.submit(run, seed, limit) for seed in seeds]):
-            yield future.result()
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+    # A process keeps the tables of every problem that it has solved: all are replaced in time. (An executor
+    # that replaces them one by one, by max_tasks_per_child, may wait for ever.)
+    size = workers * _N_OF_ONE_PROCESS
+    for first in range(0, len(seeds), size):
+        pool = ProcessPoolExecutor(workers, context, initializer=_quiet)
+        try:
+            for future in as_completed(
+                [pool.submit(run, seed, limit) for seed in seeds[first : first + size]]
+            ):
+                yield future.result()
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _quiet() -> None:
