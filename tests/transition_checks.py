@@ -49,7 +49,7 @@ def transitions_hold(
             if before != 0 or not 0 < behind < 0.05:
                 found.append(f"{t}: overlap {before!r} before and {behind!r} behind")
         else:
-            if t.spinodals is not None and t.spinodals[1] / t.spinodals[0] - 1 < 1e-4:
+            if t.spinodals is not None and 0 < t.spinodals[1] - t.spinodals[0] < 1e-4 * t.spinodals[0]:
                 # Next to its end a branch is steep: 1e-6 of α is much there.
                 side = max(1e-3 * (t.spinodals[1] / t.spinodals[0] - 1), 1e-12)
                 low, high = (ww.solve(problem, t.alpha * (1 + e)) for e in (-side, side))
