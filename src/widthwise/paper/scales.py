@@ -58,7 +58,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
             "d": 150,
             "n_seeds": 10,
             "alphas": _steps(0.5, 8.0, 0.5),
-            "iterations": {"hmc": 5000, "adam": 20000, "gamp_rie": 200},
+            "iterations": {"hmc": 1250, "adam": 20000, "gamp_rie": 200},
         },
     },
     "binary-weights": {
@@ -98,14 +98,14 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
             "d": 150,
             "n_seeds": 50,
             "alphas": _steps(0.5, 7.0, 0.5),
-            "iterations": {"hmc": 5000},
+            "iterations": {"hmc": 1250},
             "more": {"profile_alphas": (0.5, 1.0, 2.0, 4.0)},
         },
     },
     "overlaps": {
         "smoke": {"d": 30, "iterations": {"hmc": 80}},
         "laptop": {"d": 80, "n_seeds": 2, "iterations": {"hmc": 800}},
-        "paper": {"d": 200, "n_seeds": 1, "iterations": {"hmc": 4000}},
+        "paper": {"d": 200, "n_seeds": 1, "iterations": {"hmc": 1000}},
     },
     "ansatz": {
         "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 60}},
@@ -119,7 +119,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
             "d": 150,
             "n_seeds": 10,
             "alphas": _steps(0.5, 7.0, 0.5),
-            "iterations": {"hmc": 5000},
+            "iterations": {"hmc": 1250},
         },
     },
     "gamp-rie": {
@@ -144,7 +144,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
             "d": 150,
             "n_seeds": 4,
             "alphas": _steps(0.5, 8.0, 0.5),
-            "iterations": {"hmc": 2000},
+            "iterations": {"hmc": 500},
         },
     },
     "classification": {
