@@ -223,3 +223,15 @@ def test_no_more_is_told_of_the_weights_than_there_is_to_know():
             assert s.mutual_information <= entropy * (1 + 1e-6)
         else:
             assert s.status == "alpha is beyond what is computed"
+
+
+@pytest.mark.parametrize("shift", [0.3544, 3.0])
+def test_labels_that_say_nothing_at_all(shift):
+    """A sign 56 standard deviations away: perfect learning was given as the equilibrium."""
+    problem = ww.Problem("2e-4*he6(x)", "rademacher", "four-point", ww.channels.Sign(shift=shift), 0.2744)
+    for alpha in (0.01, 0.74, 3811.0):
+        s = ww.solve(problem, alpha)
+        assert (
+            s.is_converged and s.branch == "universal" and s.mutual_information == pytest.approx(0, abs=1e-12)
+        )
+        assert s.excess_error == pytest.approx(problem.output_power)

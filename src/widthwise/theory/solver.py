@@ -228,7 +228,8 @@ def _ranked(problem: Problem, alpha: float, found: list[Solution], lost: list[fl
         return []  # all units are known to more digits than can be told, and that solution has none left
     # A maximum of the potential is stable: where the first is not, the one above it is missing.
     top = good[0].free_entropy
-    is_missing = not good[0].is_stable or any(not f < top - 1e-6 * (1 + abs(top)) for f in lost)
+    is_missing = not good[0].is_stable or (good[0].family is None and not found[0].is_converged)
+    is_missing |= any(not f < top - 1e-6 * (1 + abs(top)) for f in lost)
     note = exact_reason(problem) if is_missing or good[0].branch == "specialised" else ""
     best = next((i for i, s in enumerate(good) if s.branch == "universal"), 0) if note else 0
     if is_missing and not note:

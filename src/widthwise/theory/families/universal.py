@@ -111,7 +111,7 @@ class UniversalFamily(Family):
         if setting.power - full[0] >= 1e-12 * setting.power:
             return False
         first = channel.free_entropy_slope(np.array([full[0], 0.5 * setting.power]), setting.power)
-        return bool(first[0] < 1e-9 * first[1])
+        return bool(first[0] <= 1e-9 * first[1])  # both are 0 if labels say nothing at all
 
     def before_the_curve(self, alpha: np.ndarray) -> tuple[np.ndarray, Points]:
         """Where α is below all that is traced: nothing is learnt yet, and B is proportional to α."""
