@@ -3,6 +3,7 @@
 import os
 import signal
 
+import pytest
 from hypothesis import settings
 
 # The same examples in every run; ``pytest --hypothesis-profile=explore`` draws new ones, and more of them.
@@ -25,3 +26,20 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         signal.signal(signal.SIGHUP, lambda *_: None)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """One process for all of the smoke run, whose fixture takes minutes.
+
+    (With pytest 9.2 the groups of pytest-xdist 3.8, which renames tests for them, are lost.)
+    """
+    if config.getvalue("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class Scheduling(LoadGroupScheduling):
+        def _split_scope(self, nodeid):
+            return "smoke" if "test_smoke.py" in nodeid else super()._split_scope(nodeid)
+
+    return Scheduling(config, log)
