@@ -68,8 +68,9 @@ def agreement(observables: dict[str, np.ndarray]) -> Equilibrium:
             r_hat[name], draws[name] = 1.0, float(values.size)
             continue
         is_stuck = bool(np.all(np.ptp(values, axis=-1) == 0))
-        r_hat[name] = float("inf") if is_stuck else float(split_r_hat(_at_least_two(values)))
-        draws[name] = 0.0 if is_stuck else float(ess(values))
+        with np.errstate(divide="ignore", invalid="ignore"):  # halves that stand still have no variance
+            r_hat[name] = float("inf") if is_stuck else float(split_r_hat(_at_least_two(values)))
+            draws[name] = 0.0 if is_stuck else float(ess(values))
         if not r_hat[name] <= MOST_R_HAT:
             objections.append(f"chains or their halves disagree on {name} (split R̂ = {r_hat[name]:.2f})")
         elif not draws[name] >= LEAST_DRAWS:
