@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..learners.equilibrium import agreement
 from ..networks.comparison import mean_of
 from ..problem import Problem
 from ..sweeps.result import Result
@@ -94,13 +95,8 @@ def _effective_draws(result: Result) -> float:
     if "excess_error" not in result.trace or result.task.learner not in ("hmc", "metropolis"):
         return math.nan
     values = result.trace["excess_error"][1]
-    values = values[:, values.shape[1] // 2 :]
-    if values.shape[1] < 4 or np.ptp(values) == 0:
-        return math.nan
-    import arviz
-
-    ess: Any = arviz.ess
-    return round(float(ess(values)), 1)
+    found = agreement({"excess_error": values[:, values.shape[1] // 2 :]})
+    return round(found.effective_draws.get("excess_error", math.nan), 1)
 
 
 def _plain(value: np.ndarray) -> Any:

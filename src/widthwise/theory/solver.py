@@ -224,7 +224,7 @@ def _ranked(problem: Problem, alpha: float, found: list[Solution], lost: list[fl
     good = _rank([s for s in found if s.status == CONVERGED])
     if not good:
         return []
-    if not _can_be_known(problem, good[0]):
+    if not _is_within_entropy(problem, good[0]):
         return []  # all units are known to more digits than can be told, and that solution has none left
     # A maximum of the potential is stable: where the first is not, the one above it is missing.
     top = good[0].free_entropy
@@ -238,7 +238,7 @@ def _ranked(problem: Problem, alpha: float, found: list[Solution], lost: list[fl
     return good
 
 
-def _can_be_known(problem: Problem, best: Solution) -> bool:
+def _is_within_entropy(problem: Problem, best: Solution) -> bool:
     """Whether the labels tell no more of the weights than there is to know, I <= H(P_W)."""
     entropy = problem.weights.entropy
     rounding = 1e-11 * best.alpha / problem.gamma * (1 + abs(best.free_entropy))
