@@ -46,15 +46,15 @@ DRAG = """async ([n, shift]) => {
 
 
 def sketch_time(query):
-    """Median processor time of a sketch, in milliseconds."""
+    """Median processor time of a curve while a hand moves, in milliseconds."""
     from widthwise.explorer.state import from_query, problem_fields
-    from widthwise.explorer.tasks import sketch_curve
+    from widthwise.explorer.tasks import read_curve
 
     fields = problem_fields(from_query(query))
     times = []
     for gamma in np.linspace(0.31, 1.3, 9):
         start = time.process_time()
-        sketch_curve({**fields, "gamma": float(gamma)}, 6.0, "excess_error")
+        read_curve({**fields, "gamma": float(gamma)}, 6.0, "excess_error", {}, is_smooth=False)
         times.append(time.process_time() - start)
     return 1e3 * float(np.median(times[1:]))
 
@@ -63,7 +63,7 @@ def main():
     import browser as browsers
     from playwright.sync_api import sync_playwright
 
-    from widthwise.explorer.serve import Running
+    from widthwise.explorer.server import Running
 
     path = browsers.installed()
     if path is None:

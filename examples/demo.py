@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import widthwise as ww
-from widthwise.cli.output import number, print_table
-from widthwise.cli.predict import phase, use_no_screen
+from widthwise.cli.output import number, print_table, use_no_screen
+from widthwise.cli.predict import phase
 from widthwise.plotting import plot_learning_curve
 
 FOLDER = Path("demo")

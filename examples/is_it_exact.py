@@ -48,7 +48,7 @@ def draw_coefficients(ax) -> None:
 
 def draw_hmc(ax, case, title: str, name: str, label: str) -> None:
     """A ratio against 1/d: one pale point an instance, means, the line through them, and the theories."""
-    rows = [row for key, row in small_noise_hmc.read().items() if key[:4] == case]
+    rows = [row for key, row in small_noise_hmc.table().items() if key[:4] == case]
     d, y = small_noise_hmc.ratios(rows)[name]
     theory = small_noise_hmc.predicted(*case)
     for which, values in theory.items():

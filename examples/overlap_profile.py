@@ -5,7 +5,7 @@ readout at which the overlap leaves 0 moves down without end.
 """
 
 import widthwise as ww
-from widthwise.cli.predict import use_no_screen
+from widthwise.cli.output import use_no_screen
 from widthwise.plotting import plot_overlap_profile
 
 

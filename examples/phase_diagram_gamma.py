@@ -9,7 +9,7 @@ and beyond γ = 1.69 it takes its place.
 import numpy as np
 
 import widthwise as ww
-from widthwise.cli.predict import use_no_screen
+from widthwise.cli.output import use_no_screen
 from widthwise.plotting import plot_phase_diagrams
 
 

@@ -8,7 +8,7 @@ transition, a jump. Between the dotted lines two solutions are stable.
 import numpy as np
 
 import widthwise as ww
-from widthwise.cli.predict import use_no_screen
+from widthwise.cli.output import use_no_screen
 from widthwise.plotting import plot_phase_diagrams
 
 

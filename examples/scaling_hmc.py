@@ -9,16 +9,12 @@ are kept in a store: a second call goes on where the first one stopped.
 """
 
 import argparse
-import csv
-from pathlib import Path
 
 import widthwise as ww
+from growing_table import GrowingTable
 from widthwise.sweeps import Sweep
 
-TABLE = Path(__file__).with_suffix(".csv")
 ACTIVATION = "tanh(2*x) - 0.7294775314861*x"
-Key = tuple[int, float, int]  # d, alpha, seed
-Row = dict[str, str]
 ALPHAS = (0.6, 0.9, 1.2, 1.5, 2.1, 3.0)
 
 
@@ -37,24 +33,23 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=800)
     parser.add_argument("--store", default="scaling_hmc_runs")
     options = parser.parse_args()
-    rows = read()
+    rows = GrowingTable(__file__, d=int, alpha=float, seed=int)
     for d in options.dimensions:
         for alpha in options.alphas:
             wanted = [seed for seed in range(options.seeds) if (d, alpha, seed) not in rows]
             if wanted:
-                rows |= measure(d, alpha, wanted, options.iterations, options.store)
-                write(rows)
+                rows.add(*measure(d, alpha, wanted, options.iterations, options.store))
 
 
-def measure(d: int, alpha: float, seeds: list[int], iterations: int, path: str) -> dict[Key, Row]:
+def measure(d: int, alpha: float, seeds: list[int], iterations: int, path: str) -> list[dict[str, str]]:
     problem = problem_at(d)
     theory = ww.solve(problem, alpha).require()
     learner = ("widthwise.studies.feature_hmc:hmc_on_learnt", {"iterations": iterations})
     sweep = Sweep([problem], [d], [alpha], seeds, [learner])
     sweep.run(path, n_workers=1)
     store = ww.open_store(path)
-    return {
-        (d, alpha, task.seed): {
+    return [
+        {
             "d": str(d),
             "alpha": str(alpha),
             "seed": str(task.seed),
@@ -63,20 +58,7 @@ def measure(d: int, alpha: float, seeds: list[int], iterations: int, path: str) 
             "excess_error_theory": f"{theory.excess_error:.6g}",
         }
         for task in sweep.tasks()
-    }
-
-
-def read() -> dict[Key, Row]:
-    with TABLE.open(newline="") as file:
-        return {(int(row["d"]), float(row["alpha"]), int(row["seed"])): row for row in csv.DictReader(file)}
-
-
-def write(rows: dict[Key, Row]) -> None:
-    ordered = [rows[key] for key in sorted(rows)]
-    with TABLE.open("w", newline="") as file:
-        writer = csv.DictWriter(file, list(ordered[0]))
-        writer.writeheader()
-        writer.writerows(ordered)
+    ]
 
 
 if __name__ == "__main__":

@@ -17,18 +17,17 @@ the coefficients of 1 - 𝒬 and 1 - q₂ whose limits ``ww.theory.small_noise_l
 """
 
 import argparse
-import csv
-from pathlib import Path
+import itertools
 
 import numpy as np
 from scipy.linalg import lapack
 
 import widthwise as ww
+from growing_table import GrowingTable
+from small_noise_hmc import extrapolated
 
-TABLE = Path(__file__).with_suffix(".csv")
-FIELDS = ["activation", "readouts", "gamma", "d", "seed", "overlap_coefficient", "matrix_coefficient"]
-Key = tuple[str, str, float, int, int]
-Row = dict[str, str]
+KEY = {"activation": str, "readouts": str, "gamma": float, "d": int, "seed": int}
+COEFFICIENTS = ("overlap_coefficient", "matrix_coefficient")
 
 # He₂/√2 + He₃/6 as a polynomial, by ascending powers.
 SIGMA3 = np.polynomial.Polynomial([-1 / np.sqrt(2), -0.5, 1 / np.sqrt(2), 1 / 6])
@@ -45,19 +44,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--show", action="store_true", help="only extrapolate what the table has")
     options = parser.parse_args()
-    rows = read()
+    rows = GrowingTable(__file__, **KEY)
     if not options.show:
-        for d in options.dimensions:
-            for activation in options.activations:
-                for readouts in options.readouts:
-                    for gamma in options.gammas:
-                        for seed in range(options.seeds):
-                            key = (activation, readouts, gamma, d, seed)
-                            if key not in rows:
-                                rows[key] = dict(
-                                    zip(FIELDS, map(str, (*key, *coefficients(*key))), strict=True)
-                                )
-                                write(rows)
+        seeds = range(options.seeds)
+        axes = (options.dimensions, options.activations, options.readouts, options.gammas, seeds)
+        for d, *case, seed in itertools.product(*axes):
+            key = (*case, d, seed)
+            if key not in rows:
+                rows.add(dict(zip((*KEY, *COEFFICIENTS), (*key, *coefficients(*key)), strict=True)))
     show(rows)
 
 
@@ -143,7 +137,7 @@ def relu(w: np.ndarray) -> tuple[np.ndarray, ...]:
     return flat, single, double
 
 
-def show(rows: dict[Key, Row]) -> None:
+def show(rows: GrowingTable) -> None:
     """Means over teachers, and where the straight line in 1/d through them ends."""
     for case in sorted({key[:3] for key in rows}):
         activation, readouts, gamma = case
@@ -157,46 +151,15 @@ def show(rows: dict[Key, Row]) -> None:
             values = [[float(row[name]) for key, row in rows.items() if key[:4] == (*case, d)] for d in sizes]
             for d, found in zip(sizes, values, strict=True):
                 print(f"  {name:20s} d = {d:4d}  {mean_and_error(found)}  ({len(found)} teachers)")
-            print(f"  {name:20s} 1/d → 0  {extrapolated(sizes, values)}", end="  ")
+            d, y = np.repeat(sizes, [len(found) for found in values]).astype(float), np.concatenate(values)
+            if len(sizes) > 1 and y.size > 2:
+                print("  {:20s} 1/d → 0  {:.4f} ± {:.4f}".format(name, *extrapolated(d, y)), end="  ")
             print(f"exact {exact:.4f}, main theory {main_theory:.4f}, factorised {factorised:.4f}")
 
 
 def mean_and_error(values: list[float]) -> str:
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else float("nan")
     return f"{np.mean(values):.4f} ± {error:.4f}"
-
-
-def extrapolated(sizes: list[int], values: list[list[float]]) -> str:
-    """The limit of a least-squares fit a + b/d to all teachers, with its standard error."""
-    d = np.concatenate([np.full(len(found), float(size)) for size, found in zip(sizes, values, strict=True)])
-    y = np.concatenate([np.asarray(found) for found in values])
-    order = 2
-    if y.size <= order:
-        return "not enough rows"
-    # A fluctuation of the mean over d² entries is of order 1/d.
-    design = d[:, None] ** -np.arange(order) * d[:, None]
-    fit, _, rank, _ = np.linalg.lstsq(design, y * d, rcond=None)
-    if rank < order:
-        return "not enough sizes"
-    spread = np.sum((y * d - design @ fit) ** 2) / (y.size - order)
-    return f"{fit[0]:.4f} ± {np.sqrt(spread * np.linalg.inv(design.T @ design)[0, 0]):.4f}"
-
-
-def read() -> dict[Key, Row]:
-    if not TABLE.exists():
-        return {}
-    with TABLE.open(newline="") as file:
-        return {
-            (row["activation"], row["readouts"], float(row["gamma"]), int(row["d"]), int(row["seed"])): row
-            for row in csv.DictReader(file)
-        }
-
-
-def write(rows: dict[Key, Row]) -> None:
-    with TABLE.open("w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        writer.writeheader()
-        writer.writerows(rows[key] for key in sorted(rows))
 
 
 if __name__ == "__main__":

@@ -15,17 +15,15 @@ there.
 """
 
 import argparse
-import csv
 import time
-from pathlib import Path
 
 import numpy as np
 
 import widthwise as ww
+from growing_table import GrowingTable
 from widthwise.learners import hmc
 from widthwise.networks import sample_instance
 
-TABLE = Path(__file__).with_suffix(".csv")
 CASES = (  # activation, noise, α, γ: all specialised by either theory
     "sigma3:0.01:1:0.5",
     "sigma3:0.1:1:0.5",
@@ -34,7 +32,7 @@ CASES = (  # activation, noise, α, γ: all specialised by either theory
     "relu:0.1:6:0.5",
     "relu:0.1:0.8:0.1",
 )
-KEY = ("activation", "noise", "alpha", "gamma", "d", "seed")
+KEY = {"activation": str, "noise": float, "alpha": float, "gamma": float, "d": int, "seed": int}
 COLUMNS = (
     *KEY,
     "iterations",
@@ -51,6 +49,11 @@ Key = tuple[str, float, float, float, int, int]
 Row = dict[str, str]
 
 
+def table() -> GrowingTable:
+    """The runs so far."""
+    return GrowingTable(__file__, **KEY)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -64,7 +67,7 @@ def main() -> None:
     )
     parser.add_argument("--show", action="store_true", help="only extrapolate what the table has")
     options = parser.parse_args()
-    rows = read()
+    rows = table()
     for d in [] if options.show else options.dimensions:
         for seed in range(options.seeds):
             for case in options.cases:
@@ -74,8 +77,7 @@ def main() -> None:
                 length = options.iterations
                 while key not in rows or float(rows[key]["effective_draws"]) < options.least_draws:
                     length = max(length, 2 * int(rows[key]["iterations"]) if key in rows else 0)
-                    rows[key] = measure(key, length)
-                    write(rows)
+                    rows.add(measure(key, length))
                     print(*(f"{name}={rows[key][name]}" for name in COLUMNS[:10]), flush=True)
     show(rows)
 
@@ -134,7 +136,7 @@ def predicted(activation: str, noise: float, alpha: float, gamma: float) -> dict
     return found
 
 
-def show(rows: dict[Key, Row]) -> None:
+def show(rows: GrowingTable) -> None:
     for case in sorted({key[:4] for key in rows}):
         print("{}, noise {:g}, alpha {:g}, gamma {:g}".format(*case))
         theory = predicted(*case)
@@ -148,23 +150,6 @@ def show(rows: dict[Key, Row]) -> None:
             if np.unique(d).size > 1 and d.size > 2:
                 print("  {:6s} 1/d → 0   {:.4f} ± {:.4f}".format(name, *extrapolated(d, y)), end="  ")
             print("; ".join(f"{which} {values[name]:.4f}" for which, values in theory.items()))
-
-
-def read() -> dict[Key, Row]:
-    if not TABLE.exists():
-        return {}
-    with TABLE.open(newline="") as file:
-        return {
-            (r["activation"], *(float(r[name]) for name in KEY[1:4]), int(r["d"]), int(r["seed"])): r
-            for r in csv.DictReader(file)
-        }
-
-
-def write(rows: dict[Key, Row]) -> None:
-    with TABLE.open("w", newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS)
-        writer.writeheader()
-        writer.writerows(rows[key] for key in sorted(rows))
 
 
 if __name__ == "__main__":

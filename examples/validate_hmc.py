@@ -16,29 +16,26 @@ What the table shows is told in "How far can I trust it?" of the documentation.
 """
 
 import argparse
-import csv
 import itertools
-from pathlib import Path
 
 import numpy as np
 
 import widthwise as ww
+from growing_table import GrowingTable
 from widthwise.learners import hmc
 from widthwise.networks import sample_instance
 
-TABLE = Path(__file__).with_suffix(".csv")
-KEY = ("activation", "gamma", "noise", "alpha", "d", "seed", "start", "iterations")
+KEY = {
+    "start": str,
+    "activation": str,
+    "gamma": float,
+    "noise": float,
+    "alpha": float,
+    "d": int,
+    "seed": int,
+    "iterations": int,
+}
 MEASURED = ("excess_error", "matrix_overlap_centred", "weight_overlap")
-COLUMNS = (
-    *KEY,
-    *(column for name in MEASURED for column in (name, f"{name}_theory")),
-    "excess_error_standard_error",
-    "replica_excess_error",
-    "acceptance",
-    "status",
-    "seconds",
-    "version",
-)
 
 
 def cases(options: argparse.Namespace):
@@ -49,10 +46,10 @@ def cases(options: argparse.Namespace):
         for start, activation in itertools.product(options.starts, ("relu", "tanh(2*x)")):
             if start == "random" and not (activation == "relu" and gamma == 0.5 and alpha >= 2):
                 continue
-            yield activation, gamma, 0.1, alpha, d, seed, start, options.iterations
+            yield start, activation, gamma, 0.1, alpha, d, seed, options.iterations
 
 
-def measure(activation, gamma, noise, alpha, d, seed, start, iterations) -> dict | None:
+def measure(start, activation, gamma, noise, alpha, d, seed, iterations) -> dict | None:
     """One row of the table; None where the predicted start would be as good as the teacher."""
     problem = ww.Problem(activation, channel=noise, gamma=gamma)
     theory = ww.solve(problem, alpha, branch="universal" if start == "random" else "equilibrium")
@@ -65,7 +62,7 @@ def measure(activation, gamma, noise, alpha, d, seed, start, iterations) -> dict
         noise_of_start = np.random.default_rng(seed).standard_normal(instance.weights.shape)
         where = overlap * instance.weights + np.sqrt(1 - overlap**2) * noise_of_start
     run = hmc(instance, start=where, iterations=iterations, seed=seed)
-    row = dict(zip(KEY, (activation, gamma, noise, alpha, d, seed, start, iterations), strict=True))
+    row = dict(zip(KEY, (start, activation, gamma, noise, alpha, d, seed, iterations), strict=True))
     for name in MEASURED:
         measured, predicted = getattr(run, name), getattr(theory, name)
         if name == "weight_overlap":
@@ -95,24 +92,14 @@ def main() -> None:
     parser.add_argument("--iterations", type=int, default=800)
     options = parser.parse_args()
 
-    rows = []
-    if TABLE.exists():
-        with TABLE.open(newline="") as file:
-            rows = list(csv.DictReader(file))
-    done = {tuple(row[name] for name in KEY) for row in rows}
+    rows = GrowingTable(__file__, **KEY)
     for case in cases(options):
-        if tuple(str(value) for value in case) in done:
+        if case in rows:
             continue
-        measured = measure(*case)
-        if measured is None:
+        row = measure(*case)
+        if row is None:
             continue
-        row = {name: str(value) for name, value in measured.items()}
-        rows.append(row)
-        rows.sort(key=lambda row: (row["start"], row["activation"], *(float(row[k]) for k in KEY[1:6])))
-        with TABLE.open("w", newline="") as file:
-            writer = csv.DictWriter(file, COLUMNS)
-            writer.writeheader()
-            writer.writerows(rows)
+        rows.add(row)
         shown = ("activation", "gamma", "alpha", "d", "start", "excess_error", "excess_error_theory")
         print(" ".join(f"{name}={row[name]}" for name in shown), flush=True)
 

@@ -21,7 +21,10 @@ script to read it.
 def _page(folder: Path) -> str:
     parts = [HEAD]
     for path in sorted(folder.glob("*.py")):
-        text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or path.stem
+        source = path.read_text(encoding="utf-8")
+        if "__main__" not in source:  # what scripts share
+            continue
+        text = ast.get_docstring(ast.parse(source)) or path.stem
         title = text.strip().splitlines()[0].rstrip(".").replace("*", r"\*")
         tables = [f"``{p.name}``" for p in sorted(folder.glob(f"{path.stem}.csv"))]
         kept = f" Its table is kept: {', '.join(tables)}." if tables else ""

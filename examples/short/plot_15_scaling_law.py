@@ -12,7 +12,7 @@ import numpy as np
 
 import widthwise as ww
 from widthwise.plotting import style
-from widthwise.studies.scaling_measured import read_hmc
+from widthwise.studies.published import read_hmc
 
 # %%
 # Readouts 1/i, a thousand features, a little noise on the labels. Before all features are learnt the error

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 
 import widthwise as ww
 from widthwise.plotting import style
-from widthwise.studies.scaling_measured import read_widths
+from widthwise.studies.published import read_widths
 
 # %%
 # Students trained with Adam at d = 60 on three amounts of data: the error of the last network against the

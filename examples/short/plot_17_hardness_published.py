@@ -9,7 +9,7 @@ at each d. Does the time grow exponentially or as a power of d?
 
 from widthwise.plotting.experiments import plot_hardness
 from widthwise.studies.hardness import analyse
-from widthwise.studies.hardness_published import (
+from widthwise.studies.published import (
     PRINTED_CHI_SQUARE,
     published_chi_square,
     published_crossings,

@@ -117,15 +117,16 @@ def test_spectrum_json(capsys):
     assert len(point["bands"]) == 5
 
 
+@pytest.mark.parametrize("snr", [1e-300, 5e-324])
 @pytest.mark.parametrize("law", ["homogeneous", "four-point", "uniform", "-1.4,0.3@0.47,0.53"])
-def test_spectrum_of_next_to_no_signal(capsys, tmp_path, law):
-    """The semicircle, mmse 1, and I = η/4 from dI/dη = mmse/4."""
-    options = ["--readouts", law, "--normalise", "--gamma", "0.3", "--snr", "1e-300"]
+def test_spectrum_of_next_to_no_signal(capsys, tmp_path, law, snr):
+    """The semicircle, mmse 1, and I = η/4 from dI/dη = mmse/4 (0 where that cannot be told from 0)."""
+    options = ["--readouts", law, "--normalise", "--gamma", "0.3", "--snr", str(snr)]
     assert main(["spectrum", *options, "--json"]) == 0
     captured = capsys.readouterr()
     assert captured.err == ""
     (point,) = json.loads(captured.out)["points"]
-    assert point["matrix_mmse"] == 1 and point["matrix_information"] == pytest.approx(0.25e-300, rel=1e-12)
+    assert point["matrix_mmse"] == 1 and point["matrix_information"] == pytest.approx(0.25 * snr, rel=1e-12)
     assert point["bands"] == [pytest.approx([-2, 2], rel=1e-12)]
     assert main(["spectrum", *options, "--plot", str(tmp_path / "spectrum.png")]) == 0
 

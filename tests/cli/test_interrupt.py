@@ -32,9 +32,9 @@ def ctrl_c(*_, **__):
         (["simulate", "--learner", "gamp_rie"], "widthwise.sweeps.driver.run_tasks"),
         (["hardness"], "widthwise.sweeps.driver.run_tasks"),
         (["hardness", "--published"], "widthwise.studies.hardness.analyse"),
-        (["yardstick", "ridge", "--d", "10"], "widthwise.studies.yardstick_plan.fit"),
+        (["yardstick", "ridge", "--d", "10"], "widthwise.studies.yardstick_fit.fit"),
         (["store", "ls", "nowhere"], "widthwise.sweeps.store.open_store"),
-        (["reproduce", "hermite", "--out", "nowhere"], "widthwise.paper.cost.announce"),
+        (["reproduce", "hermite", "--out", "nowhere"], "widthwise.paper.announce"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

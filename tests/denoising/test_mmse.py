@@ -226,6 +226,26 @@ def test_slope_is_the_derivative(law, gamma):
         assert denoiser.mmse_slope(snr) == pytest.approx(difference, rel=3e-9)
 
 
+@pytest.mark.parametrize(
+    ("law", "gamma", "snr"),
+    [
+        ("uniform", 1.252e-4, 1.23670543e-4),
+        ("uniform", 1.252e-4, 5e-4),
+        (Discrete([-26.7, -0.87, 1.55], [2.4e-5, 0.863976, 0.136], normalise=True), 0.0083, 6.3e-4),
+    ],
+)
+def test_slope_where_a_band_is_narrow_and_far_out(law, gamma, snr):
+    # At the ends of a band derivatives at a fixed eigenvalue diverge: rounding of the ends, relative to their
+    # distance from 0, would be felt by its root.
+    denoiser, half_width = MatrixDenoiser(law, gamma), 0.05
+    series = np.polynomial.Chebyshev.interpolate(
+        lambda x: denoiser.log_odds(np.exp(x)), 19, math.log(snr) + half_width * np.array([-1, 1])
+    )
+    mmse, recovered, slope = denoiser.evaluate(snr)
+    rate = -slope * snr / (mmse * recovered)
+    assert rate == pytest.approx(series.deriv()(math.log(snr)), rel=1e-9)
+
+
 @pytest.mark.parametrize("gamma", [0.05, 0.3, 1.0, 20.0])
 @pytest.mark.parametrize("law", EVERY.values(), ids=EVERY)
 def test_inverse_round_trip(law, gamma):
@@ -359,9 +379,9 @@ def test_trapezoidal_rule_and_panels_agree(law, gamma, monkeypatch):
     snr = np.concatenate(
         [np.geomspace(1e-4, 1e6, 41), np.multiply.outer([0.99, 1 + 1e-5], denoiser.splittings).ravel()]
     )
-    both = denoiser.mmse(snr), denoiser.recovered(snr), denoiser.information(snr)
+    both = denoiser.mmse(snr), denoiser.recovered(snr), denoiser.information(snr), denoiser.mmse_slope(snr)
     monkeypatch.setattr(DiscretePoles, "has_whole_bands", False)
-    panels = denoiser.mmse(snr), denoiser.recovered(snr), denoiser.information(snr)
+    panels = denoiser.mmse(snr), denoiser.recovered(snr), denoiser.information(snr), denoiser.mmse_slope(snr)
     np.testing.assert_allclose(both, panels, rtol=1e-11)
     np.testing.assert_allclose(both[0], denoiser.evaluate(snr)[0], rtol=1e-11)
 

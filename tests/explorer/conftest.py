@@ -33,7 +33,7 @@ def store(tmp_path_factory):
 def address(store):
     """Address of a running explorer."""
     pytest.importorskip("dash")
-    from widthwise.explorer.serve import Running
+    from widthwise.explorer.server import Running
 
     with Running(store=store) as running:
         yield running.address

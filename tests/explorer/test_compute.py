@@ -12,8 +12,7 @@ pytest.importorskip("dash")
 
 from patience import PATIENCE, is_alive, until
 from widthwise._workers import TookTooLong, WorkerDied
-from widthwise.explorer.asking import ask
-from widthwise.explorer.compute import Cache, Dropped, Workers
+from widthwise.explorer.compute import Cache, Dropped, Workers, ask
 
 pytestmark = pytest.mark.waits
 
@@ -84,7 +83,7 @@ def test_what_goes_wrong_is_said_in_words(workers):
 
 SERVER = """
 import os, sys, time
-from widthwise.explorer.serve import Running
+from widthwise.explorer.server import Running
 with Running() as running:
     explorer = running.explorer
     for workers in (explorer.quick, explorer.slow, explorer.background):

@@ -12,7 +12,7 @@ import pytest
 
 import widthwise as ww
 from widthwise.explorer.drawing import curve_text, learning_curve_figure
-from widthwise.explorer.offered import ACTIVATIONS, CHANNELS, INPUTS, READOUTS, WEIGHTS
+from widthwise.explorer.menus import ACTIVATIONS, CHANNELS, INPUTS, READOUTS, WEIGHTS
 from widthwise.explorer.state import DEFAULTS, from_query, problem_fields, problem_of, to_query
 from widthwise.explorer.tasks import quietly
 

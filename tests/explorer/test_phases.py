@@ -82,6 +82,3 @@ def test_a_column_is_the_theory():
     onset = ww.transitions(problem, 2.0)[0].alpha
     assert [t.alpha for t in column.lines] == pytest.approx([onset])
     assert column.phase.tolist() == (alphas > onset).astype(float).tolist()
-    assert column.gap[-1] == pytest.approx(
-        ww.solve(problem, 2.0, "universal").excess_error - exact.excess_error[-1]
-    )

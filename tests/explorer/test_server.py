@@ -11,7 +11,7 @@ pytest.importorskip("dash")
 
 from patience import PATIENCE
 from widthwise.explorer.security import is_home, new_token
-from widthwise.explorer.serve import Running
+from widthwise.explorer.server import Running
 
 pytestmark = pytest.mark.waits
 
@@ -58,7 +58,7 @@ def test_requests_from_elsewhere_are_refused(address):
 
 def test_a_page_that_others_can_reach_asks_for_its_token(monkeypatch):
     """Served on this machine all the same: only the address is called foreign."""
-    monkeypatch.setattr("widthwise.explorer.serve.is_home", lambda host: False)
+    monkeypatch.setattr("widthwise.explorer.server.is_home", lambda host: False)
     monkeypatch.setenv("WIDTHWISE_TOKEN", "a secret & more")
     with Running() as running:
         address = running.address

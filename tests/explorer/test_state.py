@@ -5,8 +5,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import widthwise as ww
+from widthwise.explorer.controls import NUMBERS
 from widthwise.explorer.state import (
     DEFAULTS,
+    LIMITS,
+    bounded,
     from_query,
     problem_fields,
     problem_of,
@@ -14,6 +17,15 @@ from widthwise.explorer.state import (
     read_query,
     to_query,
 )
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_every_number_of_the_page_is_refused_in_words_beyond_its_limits(name):
+    low, high = LIMITS[name]
+    assert bounded({name: high}, name) == high
+    for value in (0.9 * low, 1.1 * high, "nan", None):
+        with pytest.raises(ValueError, match=f"{name} must lie between"):
+            bounded({name: value}, name)
 
 
 def test_address_and_back():
@@ -67,7 +79,7 @@ def test_what_cannot_be_read_is_said():
 
 
 def test_names_say_what_differs():
-    from widthwise.explorer.naming import describe, differences
+    from widthwise.explorer.export import describe, differences
 
     base = ww.Problem(gamma=0.3)
     assert differences(base.replace(gamma=1.7), base) == "γ = 1.7"

@@ -5,9 +5,8 @@ import base64
 import numpy as np
 import pytest
 
-from widthwise.explorer.comparing import compare
+from widthwise.explorer.comparing import compare, decode, read_table
 from widthwise.explorer.state import DEFAULTS, problem_fields
-from widthwise.explorer.uploads import decode, read_table
 from widthwise.networks.measurements import Measured
 
 

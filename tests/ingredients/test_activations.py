@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from widthwise.ingredients.activations import ACTIVATIONS, Activation, activation
+from widthwise.ingredients.gaussian_pairs import PairAverage
 from widthwise.ingredients.kernels import TabulatedKernel
-from widthwise.ingredients.pairs import PairAverage
 
 EVERY = [
     *("relu", "leaky-relu(0.1)", "elu", "softplus", "gelu", "tanh", "erf", "sigmoid", "sin", "hard-tanh"),

@@ -279,3 +279,22 @@ def test_labels_that_say_little_take_few_panels(channel):
     slope = channel.free_entropy_slope(gaps, power)
     assert np.all(slope >= 0) and n_evaluated < 700
     assert np.allclose(slope, [evaluate(gap)[1] for gap in gaps], rtol=1e-9, atol=1e-18)
+
+
+@pytest.mark.parametrize(
+    ("channel", "power"),
+    [
+        (Nonlinear("x**2", 0.03), 1.3),  # rare labels whose law is a sum of spikes
+        (Nonlinear("x+0.2*x**3", 0.02, shift=0.4), 1.0),  # few labels are seen from one ω
+        (CAUCHY, 1.1),
+    ],
+    ids=repr,
+)
+def test_fewer_labels_where_the_predictive_law_is_smooth(channel, power):
+    grid = quadrature.__wrapped__(channel, power)
+    assert min(fewer.labels.size for _, fewer in grid._fewer) < 0.5 * grid.labels.size
+    gaps = power * np.array([0.97, 0.31, 0.1, 0.02, 0.004])
+    some = np.array([grid.evaluate(gap) for gap in gaps])
+    grid._fewer.clear()
+    every = np.array([grid.evaluate(gap) for gap in gaps])
+    np.testing.assert_allclose(some, every, rtol=1e-11)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from widthwise.ingredients import weights
+from widthwise.ingredients.mixture_integrals import MixtureIntegrals
 from widthwise.ingredients.scalar_channel import MixtureChannel
 from widthwise.ingredients.weights import (
     Discrete,
@@ -154,7 +155,7 @@ def test_against_forty_digits(law, snr, step):
 def test_close_atoms_far_from_zero_keep_relative_accuracy():
     """Past snr ~ 100 only the close pair is confused: its mmse is that of a two-point law of the same gap."""
     gap = CLOSE.atoms[2] - CLOSE.atoms[1]
-    pair = MixtureChannel([0.0, gap], [0.0, 0.0], [3 / 7, 4 / 7])
+    pair = MixtureChannel(MixtureIntegrals([0.0, gap], [0.0, 0.0], [3 / 7, 4 / 7]))
     snr = np.array([3e5, 2e6, 3e7])
     log_mmse, log_slope = pair.integrals.high(snr)[:2]
     np.testing.assert_allclose(CLOSE.mmse(snr), 0.7 * np.exp(log_mmse), rtol=1e-11)
@@ -225,7 +226,7 @@ def test_table_and_quadrature_agree_for_any_discrete_law(atoms, logits, log_snr)
     """The table against direct quadrature, and F from <w>^2 against 1 - E Var(w|y)."""
     law = Discrete.normalised(atoms, np.exp(logits[: len(atoms)]))
     snr = np.exp([log_snr])
-    channel = MixtureChannel(law.atoms, np.zeros(len(law.atoms)), law.probabilities)
+    channel = MixtureChannel(MixtureIntegrals(law.atoms, np.zeros(len(law.atoms)), law.probabilities))
     log_mmse, log_slope, log_overlap, log_psi = channel.integrals.low(snr)[:, 0]
     overlap, information = snr[0] * np.exp(log_overlap), snr[0] / 2 - snr[0] ** 2 * np.exp(log_psi)
     values = channel(snr)

@@ -7,9 +7,8 @@ import pytest
 
 import widthwise as ww
 from widthwise.paper import NAMES, SCALES, Tables, choose, find, published, settings_of
-from widthwise.paper.compare import compare
+from widthwise.paper.compare import compare, printed_row, unit_of
 from widthwise.paper.lines import branch_rows, curve_rows, grid, predictions
-from widthwise.paper.printed import printed_row, unit_of
 from widthwise.paper.reproduce import tasks_of
 from widthwise.paper.table import Table
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 import widthwise as ww
-from widthwise.studies.scaling_measured import read_hmc, read_widths
+from widthwise.studies.published import read_hmc, read_widths
 
 
 def test_law():

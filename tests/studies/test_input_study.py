@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.studies.input_study import InputStudy, published_mnist
+from widthwise.studies.input_study import InputStudy
+from widthwise.studies.published import published_mnist
 from widthwise.sweeps.driver import run_tasks
 from widthwise.sweeps.store import Store
 

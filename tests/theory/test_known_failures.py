@@ -18,6 +18,12 @@ def normalised(values, probabilities):
     return ww.readouts.Discrete(values, probabilities, normalise=True)
 
 
+def standardised(atoms, chance):
+    """Discrete weights of mean 0 and variance 1."""
+    atoms = atoms - chance @ atoms
+    return ww.weights.Discrete(atoms / np.sqrt(chance @ atoms**2), chance)
+
+
 def assert_sound(problem, alpha):
     """Everything that holds of all solutions at one α, and no warning of the arithmetic."""
     with warnings.catch_warnings():
@@ -235,3 +241,59 @@ def test_labels_that_say_nothing_at_all(shift):
             s.is_converged and s.branch == "universal" and s.mutual_information == pytest.approx(0, abs=1e-12)
         )
         assert s.excess_error == pytest.approx(problem.output_power)
+
+
+class TestManySizes:
+    """More sizes than are traced one by one: solutions that the search over the numbers of classes lost."""
+
+    def test_little_noise_where_alpha_falls_with_the_coupling(self):
+        """All features learnt was not seen below the α from which the last alone is: error 228 for 0.006."""
+        law = ww.readouts.PowerLaw(exponent=0.371, size=28)
+        problem = ww.Problem(
+            "16.21*he3(x)/sqrt(6)", "sparse-gaussian(0.002411)", law, "laplace:0.01077", 0.1114
+        )
+        curve = ww.learning_curve(problem, np.geomspace(5e-4, 2.0, 25))
+        assert not rising(curve)
+        assert all(s.excess_error < 0.01 for s in curve if s.alpha > 7e-4)
+        assert_sound(problem, 9e-4)
+
+    def test_some_classes_known_others_at_each_of_several_roots(self):
+        """Six classes learnt, one of them known: f is higher by 0.005 than that of what was given."""
+        atoms = np.array([-1.643, -0.705, -0.1663, -0.0357, 0.9465, 2.2536])
+        chance = np.array([0.0145, 0.3738, 0.3204, 0.1326, 0.0097, 0.1490])
+        weights = standardised(atoms, chance)
+        sizes = [3.16, 1.627, 1.585, 1.388, 1.088, 1.061, 0.862, 0.791, 0.648, 0.647, 0.568, 0.563]
+        sizes += [0.552, 0.513, 0.479, 0.446, 0.445, 0.435, 0.425, 0.405, 0.156, 0.106, 0.077, 0.048]
+        problem = ww.Problem(
+            "step(x)-step(x-1)", weights, ww.readouts.Features(sizes), "logistic:4.917,0.6308", 0.0436
+        )
+        curve = ww.learning_curve(problem, np.geomspace(0.15, 0.4, 12))
+        assert not rising(curve)
+        largest = np.argsort(-np.abs(curve[0].readout_values))[:8]
+        middle = ww.solve(problem, 0.2832)
+        assert middle.weight_overlap[largest[0]] == 1
+        assert np.all((middle.weight_overlap[largest[1:6]] > 0.9) & (middle.weight_overlap[largest[1:6]] < 1))
+        assert np.all(middle.weight_overlap[largest[6:]] == 0)
+
+
+def test_two_curves_at_one_parameter():
+    """The smaller size sets in on two branches of the larger one: their points were joined in a zigzag.
+
+    Transitions then took minutes. The second size sets in on the lower branch at 3.65; on the upper one at
+    the spinodal of the first-order transition.
+    """
+    problem = ww.Problem(
+        "log(1+x**2)",
+        "gaussian",
+        normalised([0, 1.392, 1.5366], [0.5, 0.4267, 0.0733]),
+        "sign:shift=0",
+        1.716,
+    )
+    first, second, third = ww.transitions(problem)
+    assert [first.kind, second.kind, third.kind] == ["continuous", "continuous", "first-order"]
+    before, after = (ww.solve(problem, third.alpha * (1 + side)) for side in (-1e-6, 1e-6))
+    assert after.excess_error < before.excess_error
+    assert after.free_entropy == pytest.approx(before.free_entropy, abs=1e-6)
+    small = np.argmin(np.where(before.readout_values == 0, np.inf, np.abs(before.readout_values)))
+    assert ww.solve(problem, second.alpha * 0.999).weight_overlap[small] == 0
+    assert 0 < ww.solve(problem, second.alpha * 1.001).weight_overlap[small] < 0.05

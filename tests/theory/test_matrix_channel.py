@@ -101,3 +101,11 @@ def test_pull_across_a_splitting():
         (before, after), _, (slope, _) = denoiser.evaluate([tilt, tilt + hat])
         pair = SpectralMatrix(readouts, 0.6216).pair(np.log([tilt]), np.log([hat]))
         assert np.exp(pair.log_pull[0]) == pytest.approx((before - after) / -slope, rel=1e-10)
+
+
+def test_the_table_of_a_problem_is_made_once():
+    """Both branches use one table: it was made twice, which took most of the time of a first solution."""
+    from widthwise.theory.setting import setting_of
+
+    setting = setting_of(ww.Problem("relu", "gaussian", "four-point", gamma=0.37))
+    assert setting.matrix is setting.spectral

@@ -88,7 +88,7 @@ def test_solutions_are_those_of_the_general_method():
 
 def test_crowded_features_are_summed_to_rounding():
     problem = ww.Problem(ODD, readouts=ww.readouts.PowerLaw(0.8, 4000), channel=0.02, gamma=0.4)
-    features = feature_problem(problem)
+    features = feature_problem(problem, "main")
     point = features.equilibrium(3.0)
     assert 2000 < point.n < 4000  # within a stretch that is interpolated
     assert features.sums.terms(point.n)[0].size < 0.7 * point.n
@@ -121,7 +121,7 @@ def test_published_errors_where_numbers_of_features_compete():
 
 
 def test_constants_of_a_feature():
-    root = feature_problem(published(1.0)).root
+    root = feature_problem(published(1.0), "main").root
     # λ of the text is B v². The jump by two-dimensional trapezoidal sums and bisection; as published
     # 19.274074 and 0.750827, the fold 17.679820.
     assert np.exp(root.log_jump) == pytest.approx(19.274080653480322, rel=1e-11)

@@ -208,25 +208,98 @@ def test_eight_sizes_of_readouts_jump_one_after_the_other():
         assert np.all(below.weight_overlap[own] == 0) and np.all(above.weight_overlap[own] > 0.7)
 
 
+PEAKS = ww.weights.GaussianMixture.normalised(
+    (-0.63, 1.05, 1.84), (0.0057, 0.0159, 0.0314), (0.7, 0.13, 0.17)
+)
+FOUR_SIZES = ww.readouts.Discrete([1.9, 1.6, 1.2, 0.7], [0.04, 0.05, 0.06, 0.85], normalise=True)
+THREE = ww.readouts.Discrete([1.0, 0.93, 0.88], [0.2, 0.3, 0.5], normalise=True)
+
+
 @pytest.mark.slow
-def test_many_sizes_of_readouts_are_learnt_as_few_are(monkeypatch):
+@pytest.mark.parametrize(
+    ("problem", "alpha_max", "kinds"),
+    [
+        (ww.Problem("relu", readouts=EIGHT, gamma=0.61), 1.5, {"continuous"}),
+        # In the last transition all classes, which are learnt already, jump together.
+        (ww.Problem("sign(he2(x))", "gaussian", THREE, 1.7e-4, 0.13), 0.5, {"continuous", "first-order"}),
+        # Where v²A = 1 a class has a single root left: each jumps before that.
+        (ww.Problem("4.3*relu(x-1.2)", PEAKS, FOUR_SIZES, 0.011, 0.13), 0.3, {"first-order"}),
+    ],
+)
+def test_many_sizes_of_readouts_are_learnt_as_few_are(monkeypatch, problem, alpha_max, kinds):
     """Two routes: a family for each class, or the number of learnt classes chosen by the potential."""
     from widthwise.theory.families import registry
 
-    problem = ww.Problem("relu", readouts=EIGHT, gamma=0.61)
     found = []
-    for few in (8, 7):
+    n_sizes = len(problem.readouts.values)
+    for few in (n_sizes, n_sizes - 1):
         monkeypatch.setattr(registry, "FEW_CLASSES", few)
         registry._specialised.cache_clear()
         births.cache_clear()
-        found.append(ww.transitions(problem, 1.5))
+        found.append(ww.transitions(problem, alpha_max))
     registry._specialised.cache_clear()
     births.cache_clear()
     one_by_one, as_many = found
-    assert len(one_by_one) > 2
-    assert [t.alpha for t in as_many] == pytest.approx([t.alpha for t in one_by_one], rel=1e-9)
-    assert [t.readout for t in as_many] == pytest.approx([t.readout for t in one_by_one])
+    assert len(one_by_one) > 2 and {t.kind for t in one_by_one} == kinds
+    assert [t.kind for t in as_many] == [t.kind for t in one_by_one]
+    for name in ("alpha", "readout", "overlap_jump", "error_jump"):
+        expected = [getattr(t, name) for t in one_by_one]
+        assert [getattr(t, name) for t in as_many] == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_continuous_law_says_that_its_units_follow():
     assert "smaller |v| follow" in ww.transitions(ww.Problem("relu", readouts="uniform"), 1.0).note
+
+
+@pytest.mark.slow
+def test_many_sizes_that_set_in_between_two_values_of_alpha():
+    """Each is learnt where v²A = 1, however few values of α are looked at."""
+    problem = ww.Problem("sign(he2(x))", readouts=ww.readouts.Exponential(47.0, 20), channel=2e-4, gamma=0.13)
+    coarse, fine = (ww.transitions(problem, 0.12, n_grid=n) for n in (6, 30))
+    assert len(coarse) > 10 and {t.kind for t in coarse} == {"continuous"}
+    assert [t.readout for t in coarse] == pytest.approx(np.sort(problem.readouts.values)[::-1][: len(coarse)])
+    assert [t.alpha for t in coarse] == pytest.approx([t.alpha for t in fine], rel=1e-11)
+
+
+def test_a_jump_close_to_the_end_of_stability_is_no_continuous_onset():
+    """The branch reaches back by 1.5e-5 of α: α(q) = α₀(1 - aq + bq²), by the equations of Landau's theory.
+
+    It folds at q = a/2b, a²/4b below 1. The slope of the potential is q(α - α(q)) but for a factor, so that
+    it is the potential of q = 0 at q = 2a/3b, 2a²/9b below.
+    """
+    weights = ww.weights.GaussianMixture(
+        (-1.572390012362435, -1.1835829145870111, 0.4491679976994003, 0.46696592629188516),
+        (0.546611211397594, 1.2085087341523417, 1.354471477368144, 0.0169077077918598),
+        (0.1282083272684827, 0.1235701678585651, 0.08680309946042969, 0.6614184054125225),
+    )
+    problem = ww.Problem("max(tanh(x),0.2)", weights, "homogeneous", ww.channels.Sign(shift=0.0), 0.1017)
+    (jump,) = ww.transitions(problem, 0.3)
+    assert jump.kind == "first-order"
+    begin, end = jump.spinodals
+    assert end == ww.onset(problem) and 1e-5 < end / begin - 1 < 2e-5
+    assert (end - jump.alpha) / (end - begin) == pytest.approx(8 / 9, rel=3e-3)
+    folds = specialised_families(problem)[0].folds
+    fold = problem.weights.overlap(np.exp(folds.u[np.argmin(folds.log_alpha)]))
+    assert jump.overlap_jump == pytest.approx(4 / 3 * float(fold), rel=3e-3)
+
+
+def test_a_rare_size_that_jumps_is_unstable_at_0_from_one_birth_on():
+    """Where v²A = 1 and the class jumps, the family on which it wakes up has a step; that is no birth."""
+    readouts = ww.readouts.Discrete(
+        [7.2, 2.0, 0.375, 0.122], [0.0186, 1.3e-5, 0.18, 0.801387], normalise=True
+    )
+    problem = ww.Problem("relu(x-1.2)", "rademacher", readouts, ww.channels.Probit(0.24, shift=0.0), 33.8)
+    sizes = np.sort(readouts.values)[::-1]
+    (birth,) = (b for b in births(problem) if b.number == 1)
+    (jump,) = (t for t in ww.transitions(problem, 300.0) if t.readout == pytest.approx(sizes[1]))
+    assert jump.kind == "first-order" and jump.spinodals[1] == birth.alpha
+    before, behind = (
+        next(
+            s for s in ww.solutions(problem, birth.alpha * (1 + e)) if np.count_nonzero(s.weight_overlap) == 1
+        )
+        for e in (-2e-6, 2e-6)
+    )
+    assert before.is_stable and not behind.is_stable
 
 
 @pytest.mark.slow

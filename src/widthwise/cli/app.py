@@ -1,7 +1,8 @@
 """The group of commands: an overview, and modules that are imported only when they are called.
 
 To add a command, write ``cli/<name>.py`` with a Typer ``app`` of one command, keep what is slow to
-import inside it, and add its line to ``COMMANDS``.
+import inside it, and add its line to ``COMMANDS``. Options that several commands have come in bundles:
+``Output`` (--json, --csv, --plot), ``Where`` (--store, --workers, ...), and the problem (``takes_problem``).
 """
 
 from __future__ import annotations
@@ -19,8 +20,7 @@ from .._bad_value import did_you_mean
 from .._extras import MissingExtra, sentence
 from .._interrupt import EXIT_CODE
 from .._version import __version__
-from .output import ReaderLeft, flush, talk
-from .problem_options import BadInput
+from .output import BadInput, ReaderLeft, flush, talk
 
 __all__ = ["COMMANDS", "LazyGroup", "app", "run"]
 

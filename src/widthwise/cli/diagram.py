@@ -11,24 +11,12 @@ import typer
 
 from .._bad_value import plural
 from .._interrupt import allow
-from .._records import as_csv, as_json
 from .._sizes import MEANINGS, alpha_from, conversions, gamma_from
-from .output import number, print_table, talk, write
-from .predict import (
-    CsvOption,
-    ErrorOption,
-    JsonOption,
-    PlotOption,
-    TheoryOption,
-    check_error_option,
-    check_figure,
-    check_format,
-    save_figure,
-    use_no_screen,
-)
+from .bundles import takes_bundles
+from .output import BadInput, Output, end_without, number, print_table, talk, write
+from .predict import ErrorOption, TheoryOption, check_error_option
 from .problem_options import (
     ActivationOption,
-    BadInput,
     ChannelOption,
     HiddenOption,
     InputsOption,
@@ -43,7 +31,7 @@ from .problem_options import (
     read_positive,
     read_problem,
 )
-from .sweep_options import Where, WorkersOption
+from .sweep_options import Place, WorkersOption
 
 if TYPE_CHECKING:
     from ..problem import Problem
@@ -58,6 +46,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@takes_bundles
 def diagram(
     activation: ActivationOption = "relu",
     weights: WeightsOption = "gaussian",
@@ -137,9 +126,8 @@ def diagram(
         str | None,
         typer.Option("--netcdf", metavar="FILE", help="Write the whole dataset.", rich_help_panel="Output"),
     ] = None,
-    json: JsonOption = False,
-    csv: CsvOption = False,
-    plot: PlotOption = None,
+    *,
+    out: Output,
 ) -> None:
     """Phases over two of alpha, gamma and noise (or snr), with the lines between them.
 
@@ -157,14 +145,11 @@ def diagram(
     from ..theory.solution import error_column
     from ..theory.solver import THEORIES
 
-    check_format(json, csv)
     quantity = choose("--quantity", quantity, DIAGRAM_QUANTITIES, "quantity")
     theory = choose("--theory", theory, THEORIES, "theory")
-    Where(workers=workers)
+    Place(workers=workers)
     if refine < 0:
         raise BadInput(f"--refine must be >= 0; got {refine}")
-    if plot is not None:
-        check_figure(plot)
     if netcdf is not None and not Path(netcdf).parent.is_dir():
         raise BadInput(f"--netcdf: there is no folder {str(Path(netcdf).parent)!r}; create it first")
     axes = _axes(alpha, n, gamma, k, d, noise, snr)
@@ -218,22 +203,16 @@ def diagram(
         except (OSError, ImportError, ValueError) as error:
             raise BadInput(f"--netcdf: {netcdf!r} cannot be written: {error}") from None
         talk(f"dataset written to {netcdf}")
-    if json:
-        write(as_json(_description(problem, data), _records(data)))
-    elif csv:
-        write(as_csv(_description(problem, data), _records(data)))
-    elif lines:
-        _print_lines(problem, data)
-    if plot is not None and n_missing < n_points:
-        use_no_screen()
+    out.print(
+        _description(problem, data), _records(data), lambda: _print_lines(problem, data) if lines else None
+    )
+    if n_missing < n_points:
         from ..plotting import plot_phase_diagram
 
-        save_figure(plot_phase_diagram(data, quantity).figure, plot)
+        out.draw(lambda: plot_phase_diagram(data, quantity).figure)
     if not data.attrs["is_complete"]:
         raise KeyboardInterrupt
-    if n_missing:
-        talk(f"{n_missing} of {n_points} points {'has' if n_missing == 1 else 'have'} no numbers")
-        raise typer.Exit(1)
+    end_without(n_missing, n_points)
 
 
 def _axes(

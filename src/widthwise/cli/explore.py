@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ..problem import Problem
-from .output import talk
-from .problem_options import BadInput, choose, read_positive, takes_problem
+from .output import BadInput, talk
+from .problem_options import choose, read_positive, takes_problem
 
 __all__ = ["app"]
 
@@ -98,7 +98,7 @@ def explore(
         raise BadInput(f"--port must lie between 0 and 65535; got {port}")
     try:
         from ..explorer.security import is_home
-        from ..explorer.serve import serve
+        from ..explorer.server import serve
         from ..explorer.state import query_of
     except ImportError as error:
         raise BadInput(

@@ -3,26 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._records import as_csv, as_json
 from ..problem import Problem
-from .output import number, print_table, talk, write
-from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
-from .problem_options import BadInput, choose, read_numbers, read_positive, takes_problem
-from .sweep_options import (
-    ClusterOption,
-    DryRunOption,
-    RetryOption,
-    SeedsOption,
-    StoreOption,
-    Where,
-    WorkersOption,
-    check_seeds,
-    read_dimensions,
-)
+from .output import BadInput, Output, number, print_table, talk
+from .problem_options import choose, read_numbers, read_positive, takes_problem
+from .sweep_options import SeedsOption, Where, check_seeds, read_dimensions
 
 if TYPE_CHECKING:
     from ..studies.hardness import HardnessRow, HardnessStudy
@@ -77,14 +65,9 @@ def hardness(
         int,
         typer.Option("--bootstrap", metavar="N", help="Samples for the intervals of the exponents, >= 10."),
     ] = 400,
-    store: StoreOption = None,
-    cluster: ClusterOption = None,
-    workers: WorkersOption = None,
-    retry_failed: RetryOption = False,
-    dry_run: DryRunOption = False,
-    json: JsonOption = False,
-    csv: CsvOption = False,
-    plot: PlotOption = None,
+    *,
+    where: Where,
+    out: Output,
 ) -> None:
     """How the time that a learner needs to leave the universal branch grows with d.
 
@@ -98,23 +81,19 @@ def hardness(
 
     Example: widthwise hardness --published --plot published.png
     """
-    check_format(json, csv)
-    if plot is not None:
-        check_figure(plot)
     if n_bootstrap < 10:
         raise BadInput(f"--bootstrap must be >= 10 (samples), got {n_bootstrap}")
     n_failed = 0
     if published:
-        from ..studies.hardness_published import published_crossings
+        from ..studies.published import published_crossings
 
         crossings = published_crossings()
         talk("HMC times published beside arXiv:2505.24849; stand-ins with the published means and deviations")
     else:
         check_seeds(seeds, least=2)
-        where = Where(store, cluster, workers, retry_failed, dry_run)
         learner = choose("--learner", learner, ("hmc", "adam"), "learner")
         study = _study(problem, learner, alpha, d, seeds, iterations, record_every, thresholds)
-        with where.store() as kept:
+        with where.opened() as kept:
             report = where.run(str(study), study.tasks(), kept)
             crossings, n_failed = study.crossings(kept), report.n_failed
     from ..studies.hardness import analyse
@@ -125,17 +104,14 @@ def hardness(
         talk(f"error: {error}")
         raise typer.Exit(1) from None
     records = [row.to_dict() for row in rows]
-    if json:
-        write(as_json({} if published else problem.to_dict(), records))
-    elif csv:
-        write(as_csv({} if published else problem.to_dict(), records))
-    else:
-        _print(rows)
-    if plot is not None:
-        use_no_screen()
+    out.print({} if published else problem.to_dict(), records, lambda: _print(rows))
+
+    def figure() -> Any:
         from ..plotting.experiments import plot_hardness
 
-        save_figure(plot_hardness(crossings, rows), plot)
+        return plot_hardness(crossings, rows)
+
+    out.draw(figure)
     if n_failed:
         raise typer.Exit(1)
 

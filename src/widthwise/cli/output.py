@@ -1,16 +1,45 @@
-"""What commands print: data and tables on stdout, talk on stderr."""
+"""What commands print and draw: data and tables on stdout, talk on stderr, figures in files."""
 
 from __future__ import annotations
 
 import math
 import os
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
-__all__ = ["ReaderLeft", "flush", "number", "print_table", "talk", "write"]
+import typer
+
+from .._bad_value import plural
+from .._records import Record, as_csv, as_json
+from .bundles import Bundle
+
+__all__ = [
+    "BadInput",
+    "Format",
+    "JsonOption",
+    "Output",
+    "ReaderLeft",
+    "end_without",
+    "flush",
+    "number",
+    "print_table",
+    "talk",
+    "use_no_screen",
+    "write",
+]
+
+FIGURE_TYPES = (".eps", ".jpg", ".jpeg", ".pdf", ".png", ".svg", ".tif", ".tiff", ".webp")
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel="Output")]
 
 _HEADINGS = {"mutual_information": "mutual\ninform-\nation"}  # so that a table fits in 80 columns
+
+
+class BadInput(Exception):
+    """Something the user typed: one sentence on stderr, exit code 2."""
 
 
 class ReaderLeft(Exception):
@@ -66,6 +95,84 @@ def number(value: float, digits: int = 5) -> str:
         return f"{value:.{digits - 1}e}"
     # Shares stay aligned: 0.99998 and 1.00000 stand in one column.
     return f"{value:#.{digits}g}" if size >= 10 else f"{value:.{digits}f}"
+
+
+def end_without(n_missing: int, n_points: int, reasons: str = "") -> None:
+    """Say that some points have no numbers, and end with code 1; nothing if all have."""
+    if n_missing:
+        verb = "has" if n_missing == 1 else "have"
+        talk(f"{n_missing} of {plural(n_points, 'point')} {verb} no numbers{reasons and f' ({reasons})'}")
+        raise typer.Exit(1)
+
+
+def use_no_screen() -> None:
+    """Draw into files only: a command must not ask for a display."""
+    import matplotlib
+
+    matplotlib.use("agg")
+
+
+@dataclass(frozen=True)
+class Format(Bundle):
+    """How records are printed: as a table, as JSON or as CSV."""
+
+    json: JsonOption = False
+    csv: Annotated[
+        bool, typer.Option("--csv", help="Print CSV, each row with the parameters.", rich_help_panel="Output")
+    ] = False
+
+    def __post_init__(self) -> None:
+        if self.json and self.csv:
+            raise BadInput("give --json or --csv, not both")
+
+    def print(self, shared: Record, records: Sequence[Record], as_table: Callable[[], None]) -> None:
+        """The records with what they share, or what ``as_table`` prints of them."""
+        if self.json or self.csv:
+            write(as_json(shared, records) if self.json else as_csv(shared, records))
+        else:
+            as_table()
+
+
+@dataclass(frozen=True)
+class Output(Format):
+    """How records are printed, and the file that a figure of them goes to."""
+
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            "--plot",
+            metavar="FILE",
+            help="Write a figure; the ending of the name (.png, .pdf, .svg) says which kind. Without a "
+            "name it is called after the command.",
+            rich_help_panel="Output",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        """Refuse, before the work is done, a figure that could not be written."""
+        super().__post_init__()
+        if self.plot is None:
+            return
+        path = Path(self.plot)
+        if path.suffix.lower() not in FIGURE_TYPES:
+            raise BadInput(f"--plot must end in one of {', '.join(FIGURE_TYPES)}; got {self.plot!r}")
+        if path.is_dir():
+            raise BadInput(f"--plot must name a file, but {self.plot!r} is a folder")
+        if not path.parent.is_dir():
+            raise BadInput(f"--plot: there is no folder {str(path.parent)!r}; create it first")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise BadInput(f"--plot: {self.plot!r} cannot be written; choose another place")
+
+    def draw(self, figure: Callable[[], Any]) -> None:
+        """Write the figure, if one was asked for, and say so; a disk that refuses is a sentence."""
+        if self.plot is None:
+            return
+        use_no_screen()
+        try:
+            figure().savefig(self.plot, dpi=200)
+        except OSError as error:
+            raise BadInput(f"--plot: {self.plot!r} cannot be written: {error.strerror or error}") from None
+        talk(f"figure written to {self.plot}")
 
 
 def _guarded(action: Any) -> None:

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._records import as_csv, as_json
 from ..problem import Problem
-from .output import number, print_table, write
-from .predict import CsvOption, ErrorOption, JsonOption, TheoryOption, check_error_option, check_format
-from .problem_options import BadInput, choose, read_positive, takes_problem
+from .output import BadInput, Format, number, print_table
+from .predict import ErrorOption, TheoryOption, check_error_option
+from .problem_options import DimensionOption, choose, read_positive, takes_problem
 
 if TYPE_CHECKING:
     from ..theory.planner import Need, SamplesNeeded
@@ -55,13 +54,10 @@ def plan(
         str | None,
         typer.Option("--readout", metavar="SIZE", help="With --overlap: that of the units with this |v|."),
     ] = None,
-    d: Annotated[
-        str | None,
-        typer.Option("--d", "-d", metavar="D", help="Dimension d of the inputs: n is printed too."),
-    ] = None,
+    d: DimensionOption = None,
     theory: TheoryOption = "main",
-    json: JsonOption = False,
-    csv: CsvOption = False,
+    *,
+    out: Format,
 ) -> None:
     """How many samples a target needs, at the optimum and for a polynomial-time learner.
 
@@ -77,7 +73,6 @@ def plan(
     from ..theory.planner import samples_needed
     from ..theory.solver import THEORIES
 
-    check_format(json, csv)
     theory = choose("--theory", theory, THEORIES, "theory")
     check_error_option(problem, error)
     if (error is None) != (target is None):
@@ -102,20 +97,21 @@ def plan(
         )
     except ValueError as error:
         raise BadInput(f"--{str(error).replace('excess_error', 'excess-error')}") from None
-    if json or csv:
-        records = [_record(answer, who) for who in ("optimum", "universal")]
-        write((as_json if json else as_csv)(problem.to_dict(), records))
-    else:
-        print_table(
-            ["learner", "alpha", *(["n"] if answer.d is not None else []), "limit for_alpha to ∞", "note"],
-            [
-                _row(answer, "optimum", answer.optimum),
-                _row(answer, "polynomial time (universal branch)", answer.universal),
-            ],
-            title=f"{answer}\n",
-        )
+    records = [_record(answer, who) for who in ("optimum", "universal")]
+    out.print(problem.to_dict(), records, lambda: _print(answer))
     if not answer.optimum.is_reachable:
         raise typer.Exit(1)
+
+
+def _print(answer: SamplesNeeded) -> None:
+    print_table(
+        ["learner", "alpha", *(["n"] if answer.d is not None else []), "limit for_alpha to ∞", "note"],
+        [
+            _row(answer, "optimum", answer.optimum),
+            _row(answer, "polynomial time (universal branch)", answer.universal),
+        ],
+        title=f"{answer}\n",
+    )
 
 
 def _target(option: str, text: str) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,35 +11,14 @@ import numpy as np
 import typer
 
 from .._bad_value import plural
-from .._records import as_csv, as_json
 from ..problem import Problem
-from .output import number, print_table, talk, write
-from .problem_options import (
-    AlphaOption,
-    BadInput,
-    choose,
-    complain,
-    read_alphas,
-    takes_problem,
-)
+from .output import BadInput, Output, end_without, number, print_table, talk, write
+from .problem_options import AlphaOption, choose, complain, read_alphas, takes_problem
 
 if TYPE_CHECKING:
     from ..theory import Solution
 
-__all__ = [
-    "CsvOption",
-    "ErrorOption",
-    "JsonOption",
-    "PlotOption",
-    "TheoryOption",
-    "app",
-    "check_error_option",
-    "check_figure",
-    "check_format",
-    "phase",
-    "save_figure",
-    "use_no_screen",
-]
+__all__ = ["ErrorOption", "TheoryOption", "app", "check_error_option", "phase"]
 
 # What every row says besides the quantities asked for: where it is and how far to trust it.
 ALWAYS = ("alpha", "branch", "is_equilibrium", "is_stable", "status")
@@ -48,24 +26,6 @@ ALWAYS = ("alpha", "branch", "is_equilibrium", "is_stable", "status")
 ARRAYS = ("readout_values", "readout_weights", "weight_overlap", "weight_overlap_hat")
 
 IN_TABLE = ("excess_error", "bayes_error", "matrix_overlap_centred", "weight_overlap", "mutual_information")
-
-FIGURE_TYPES = (".eps", ".jpg", ".jpeg", ".pdf", ".png", ".svg", ".tif", ".tiff", ".webp")
-
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.", rich_help_panel="Output")]
-CsvOption = Annotated[
-    bool,
-    typer.Option("--csv", help="Print CSV, each row with the parameters.", rich_help_panel="Output"),
-]
-PlotOption = Annotated[
-    str | None,
-    typer.Option(
-        "--plot",
-        metavar="FILE",
-        help="Write a figure; the ending of the name (.png, .pdf, .svg) says which kind. Without a "
-        "name it is called after the command.",
-        rich_help_panel="Output",
-    ),
-]
 
 ErrorOption = Annotated[
     str | None,
@@ -122,9 +82,8 @@ def predict(
             show_default="all in JSON and CSV, the main ones in the table",
         ),
     ] = None,
-    json: JsonOption = False,
-    csv: CsvOption = False,
-    plot: PlotOption = None,
+    *,
+    out: Output,
 ) -> None:
     """Errors, overlaps and phases along a learning curve.
 
@@ -146,20 +105,16 @@ def predict(
     from ..theory.solution import FIELDS, error_column
     from ..theory.solver import BRANCHES, THEORIES
 
-    check_format(json, csv)
     branch = choose("--branch", branch, [*BRANCHES, "all"], "branch")
     theory = choose("--theory", theory, THEORIES, "theory")
     quantities = _quantities(quantity, FIELDS)
     check_error_option(problem, error)
-    if plot is not None:
-        check_figure(plot)
     if data is not None:
-        _compare(problem, data, branch, theory, error, quantities, json=json, csv=csv, plot=plot)
+        _compare(problem, data, branch, theory, error, quantities, out)
         return
     alphas = read_alphas(alpha)
-    if plot is not None:
-        if np.ptp(alphas) == 0:
-            raise BadInput("--plot needs at least two values of --alpha, e.g. 0.5:8:16")
+    if out.plot is not None and np.ptp(alphas) == 0:
+        raise BadInput("--plot needs at least two values of --alpha, e.g. 0.5:8:16")
 
     start = time.perf_counter()
     try:
@@ -175,20 +130,11 @@ def predict(
     if error is not None:
         fields.append(error_column(error))
     records = [{name: values[name] for name in fields} for values in (p.to_dict() for p in points)]
-    if json:
-        write(as_json(problem.to_dict(), records))
-    elif csv:
-        write(as_csv(problem.to_dict(), records))
-    else:
-        _print_points(problem, points, list(IN_TABLE) if quantities is None else quantities, error)
-    if plot is not None:
-        _write_figure(problem, alphas, error, theory, plot)
+    shown = list(IN_TABLE) if quantities is None else quantities
+    out.print(problem.to_dict(), records, lambda: _print_points(problem, points, shown, error))
+    out.draw(lambda: _figure(problem, alphas, error, theory))
     missing = [p for p in points if not p.is_converged]
-    if missing:
-        reasons = ", ".join(sorted({f"{p.branch}: {p.status}" for p in missing}))
-        verb = "has" if len(missing) == 1 else "have"
-        talk(f"{len(missing)} of {plural(len(points), 'point')} {verb} no numbers ({reasons})")
-        raise typer.Exit(1)
+    end_without(len(missing), len(points), ", ".join(sorted({f"{p.branch}: {p.status}" for p in missing})))
 
 
 def check_error_option(problem: Problem, error: str | None) -> None:
@@ -202,48 +148,13 @@ def check_error_option(problem: Problem, error: str | None) -> None:
         complain("--error", reason)
 
 
-def check_format(json: bool, csv: bool) -> None:
-    """Refuse two formats at once."""
-    if json and csv:
-        raise BadInput("give --json or --csv, not both")
-
-
-def check_figure(name: str) -> None:
-    """Refuse, before the work is done, a figure that could not be written."""
-    path = Path(name)
-    if path.suffix.lower() not in FIGURE_TYPES:
-        raise BadInput(f"--plot must end in one of {', '.join(FIGURE_TYPES)}; got {name!r}")
-    if path.is_dir():
-        raise BadInput(f"--plot must name a file, but {name!r} is a folder")
-    if not path.parent.is_dir():
-        raise BadInput(f"--plot: there is no folder {str(path.parent)!r}; create it first")
-    if not os.access(path if path.exists() else path.parent, os.W_OK):
-        raise BadInput(f"--plot: {name!r} cannot be written; choose another place")
-
-
-def use_no_screen() -> None:
-    """Draw into files only: a command must not ask for a display."""
-    import matplotlib
-
-    matplotlib.use("agg")
-
-
-def save_figure(figure: Any, name: str) -> None:
-    """Write a figure and say so; a disk that refuses is a sentence, not a traceback."""
-    try:
-        figure.savefig(name, dpi=200)
-    except OSError as error:
-        raise BadInput(f"--plot: {name!r} cannot be written: {error.strerror or error}") from None
-    talk(f"figure written to {name}")
-
-
 def phase(point: Solution) -> str:
     """equilibrium, metastable (a local maximum of the potential), unstable; or the status that failed."""
     if not point.is_converged:
         return point.status
-    if point.is_equilibrium:
-        return "equilibrium"
-    return "metastable" if point.is_stable else "unstable"
+    from ..plotting.style import STATE_NAMES, state_of
+
+    return STATE_NAMES[state_of(point)]
 
 
 def _compare(
@@ -253,10 +164,7 @@ def _compare(
     theory: str,
     error: str | None,
     quantities: list[str] | None,
-    *,
-    json: bool,
-    csv: bool,
-    plot: str | None,
+    out: Output,
 ) -> None:
     """Measurements beside the curve, one verdict each."""
     from ..theory.solver import BRANCHES, learning_curve
@@ -269,23 +177,22 @@ def _compare(
         found = curve.compare(Path(data), None if quantities is None else quantities[0])
     except ValueError as reason:
         raise BadInput(f"--data: {reason}") from None
-    rows = found.to_dicts()
-    if json:
-        write(as_json(problem.to_dict(), rows))
-    elif csv:
+    if out.csv:
         write(found.to_csv())
     else:
-        table = []
-        for row in rows:
-            share = "–" if math.isnan(row["deviation"]) else f"{100 * row['deviation']:+.1f} %"
-            numbers = [number(row[name]) for name in ("measured", "standard_error", "predicted")]
-            table.append([f"{row['alpha']:.6g}", *numbers, share, row["verdict"]])
-        columns = ["alpha", "measured", "standard_error", "predicted", "difference", "verdict"]
-        title = f"{problem!r}\n{found.quantity.replace('_', ' ')}; predicted: the {branch} branch"
-        print_table(columns, table, title=title)
-    if plot is not None:
-        use_no_screen()
-        save_figure(found.plot().figure, plot)
+        out.print(problem.to_dict(), found.to_dicts(), lambda: _print_compared(problem, found, branch))
+    out.draw(lambda: found.plot().figure)
+
+
+def _print_compared(problem: Problem, found: Any, branch: str) -> None:
+    table = []
+    for row in found.to_dicts():
+        share = "–" if math.isnan(row["deviation"]) else f"{100 * row['deviation']:+.1f} %"
+        numbers = [number(row[name]) for name in ("measured", "standard_error", "predicted")]
+        table.append([f"{row['alpha']:.6g}", *numbers, share, row["verdict"]])
+    columns = ["alpha", "measured", "standard_error", "predicted", "difference", "verdict"]
+    title = f"{problem!r}\n{found.quantity.replace('_', ' ')}; predicted: the {branch} branch"
+    print_table(columns, table, title=title)
 
 
 def _solve(
@@ -338,13 +245,11 @@ def _print_points(problem: Problem, points: list[Solution], quantities: list[str
     print_table([*columns, "status"] if has_failed else columns, rows, title=repr(problem))
 
 
-def _write_figure(problem: Problem, alphas: np.ndarray, error: str | None, theory: str, name: str) -> None:
-    use_no_screen()
+def _figure(problem: Problem, alphas: np.ndarray, error: str | None, theory: str) -> Any:
     if theory != "main":
         from ..theory.solver import learning_curve
 
-        save_figure(learning_curve(problem, alphas, theory=theory, error=error).plot().figure, name)
-        return
+        return learning_curve(problem, alphas, theory=theory, error=error).plot().figure
     from ..plotting import plot_learning_curve
 
-    save_figure(plot_learning_curve(problem, alphas, error=error), name)
+    return plot_learning_curve(problem, alphas, error=error)

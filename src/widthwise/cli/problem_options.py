@@ -19,7 +19,8 @@ from ..ingredients.activations import ACTIVATIONS
 from ..ingredients.inputs import INPUTS
 from ..ingredients.weights import WEIGHTS
 from ..problem import Problem, read_part
-from .output import talk
+from .bundles import named_options, takes_bundles
+from .output import BadInput, talk
 
 __all__ = [
     "MAX_COUNT",
@@ -27,6 +28,7 @@ __all__ = [
     "AlphaOption",
     "BadInput",
     "ChannelOption",
+    "DimensionOption",
     "GammaOption",
     "NoiseOption",
     "NormaliseOption",
@@ -50,125 +52,130 @@ __all__ = [
 
 MAX_COUNT = 10_000  # more points than any figure needs; a slip such as 0.5:8:1e9 is caught
 
-_PANEL = "Problem"
+
+def _option(
+    *flags: str,
+    metavar: str,
+    help: str,
+    default: str | bool = True,
+    names: Iterable[str] = (),
+    panel: str | None = "Problem",
+) -> Any:
+    """An option of the problem; ``names`` complete what is typed, ``default`` is what help shows of it."""
+    return typer.Option(
+        *flags,
+        metavar=metavar,
+        help=help,
+        show_default=default,
+        rich_help_panel=panel,
+        autocompletion=_completion(names) if names else None,
+    )
+
+
+def _completion(names: Iterable[str]) -> Callable[[str], list[str]]:
+    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
+
 
 ActivationOption = Annotated[
     str,
-    typer.Option(
+    _option(
         "--activation",
         metavar="NAME|FORMULA",
         help="Activation sigma of the hidden units: a name (relu, tanh, erf, gelu, silu, sigma3, ...) or a "
         "formula in x such as 'tanh(2*x)'.",
-        rich_help_panel=_PANEL,
-        autocompletion=lambda incomplete: [name for name in ACTIVATIONS if name.startswith(incomplete)],
+        names=ACTIVATIONS,
     ),
 ]
 WeightsOption = Annotated[
     str,
-    typer.Option(
+    _option(
         "--weights",
         metavar="LAW",
         help="Law P_W of the inner weights, of mean 0 and variance 1: gaussian, rademacher, uniform, "
         "sparse-gaussian:0.2 or values@probabilities such as '-1,1@0.5,0.5'.",
-        rich_help_panel=_PANEL,
-        autocompletion=lambda incomplete: [name for name in WEIGHTS if name.startswith(incomplete)],
+        names=WEIGHTS,
     ),
 ]
 ReadoutsOption = Annotated[
     str,
-    typer.Option(
+    _option(
         "--readouts",
         metavar="LAW",
         help="Law P_v of the readouts, of second moment 1: homogeneous, rademacher, four-point, uniform, "
         "gaussian, values@probabilities such as '-1,1@0.3,0.7', or k features, the first the largest: "
         "power-law:exponent,k, exponential:length,k, linear:ratio,k or features:[3,2,1].",
-        rich_help_panel=_PANEL,
-        autocompletion=lambda incomplete: [n for n in readouts.READOUTS if n.startswith(incomplete)],
+        names=readouts.READOUTS,
     ),
 ]
 NoiseOption = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--noise",
         metavar="VAR",
         help="Variance Delta of the Gaussian noise of the labels, > 0.",
-        show_default="0.1",
-        rich_help_panel=_PANEL,
+        default="0.1",
     ),
 ]
 ChannelOption = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--channel",
         metavar="LAW",
         help="Law P_out of a label given the output, in place of --noise: probit:0.1, sign, logistic:3, "
         "laplace:0.1, student-t:0.1,5, poisson:2 or 'nonlinear:tanh(2*x),0.1'; ',shift=0.3' states the mean "
         "of the output where it matters.",
-        rich_help_panel=_PANEL,
-        autocompletion=lambda incomplete: [n for n in channels.CHANNELS if n.startswith(incomplete)],
+        names=channels.CHANNELS,
     ),
 ]
 GammaOption = Annotated[
     str | None,
-    typer.Option(
-        "--gamma",
-        metavar="RATIO",
-        help="Hidden units per input gamma = k/d, > 0.",
-        show_default="0.5",
-        rich_help_panel=_PANEL,
-    ),
+    _option("--gamma", metavar="RATIO", help="Hidden units per input gamma = k/d, > 0.", default="0.5"),
 ]
 SnrOption = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--snr",
         metavar="RATIO",
         help="Variance of the network's output over that of Gaussian label noise, > 0, in place of --noise.",
-        show_default=False,
-        rich_help_panel=_PANEL,
+        default=False,
     ),
 ]
 HiddenOption = Annotated[
     str | None,
-    typer.Option(
-        "--k",
-        metavar="K",
-        help="Number k of hidden units, with --d, in place of --gamma.",
-        show_default=False,
-        rich_help_panel=_PANEL,
+    _option(
+        "--k", metavar="K", help="Number k of hidden units, with --d, in place of --gamma.", default=False
     ),
 ]
 SizeOption = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--d",
         "-d",
         metavar="D",
         help="Dimension d of the inputs, for --n (alpha = n/d²) and --k (gamma = k/d).",
-        show_default=False,
-        rich_help_panel=_PANEL,
+        default=False,
     ),
 ]
 SamplesOption = Annotated[
     str | None,
-    typer.Option(
+    _option(
         "--n",
         metavar="VALUES",
         help="Number n of samples, with --d, in place of --alpha: one value, a list or a range.",
-        show_default=False,
+        default=False,
+        panel=None,
     ),
 ]
 InputsOption = Annotated[
     str,
-    typer.Option(
+    _option(
         "--inputs",
         metavar="LAW",
         help="Covariance of Gaussian inputs by its eigenvalues, of mean 1: isotropic, power-law:1.2,144 "
         "(exponent, count), spiked:4,0.1 (eigenvalue, share), eigenvalues such as '1.5,0.5' or "
         "eigenvalues@probabilities such as '3,0.5@0.2,0.8'; or that of data, on which learners then run: "
         "digits, photographs:8, mnist, file:PATH.",
-        rich_help_panel=_PANEL,
-        autocompletion=lambda incomplete: [name for name in INPUTS if name.startswith(incomplete)],
+        names=INPUTS,
     ),
 ]
 NormaliseOption = Annotated[
@@ -176,7 +183,7 @@ NormaliseOption = Annotated[
     typer.Option(
         "--normalise",
         help="Rescale laws given as values@probabilities to the moments that are required.",
-        rich_help_panel=_PANEL,
+        rich_help_panel="Problem",
     ),
 ]
 AlphaOption = Annotated[
@@ -188,10 +195,9 @@ AlphaOption = Annotated[
         "(0.5:8:16 is first, last, count).",
     ),
 ]
-
-
-class BadInput(Exception):
-    """Something the user typed: one sentence on stderr, exit code 2."""
+DimensionOption = Annotated[
+    str | None, typer.Option("--d", "-d", metavar="D", help="Dimension d of the inputs: n is printed too.")
+]
 
 
 def read_problem(**words: Any) -> Problem:
@@ -210,12 +216,14 @@ def worded(error: BadValue) -> BadInput:
 def takes_problem(command: Callable[..., None], **other_defaults: str) -> Callable[..., None]:
     """The command with the shared options in place of its first argument, the problem they describe.
 
-    ``other_defaults`` are those in which a command differs from the others.
+    Further arguments may be bundles of options. ``other_defaults`` are those in which a command differs
+    from the others.
 
     Where there is an ``alpha``, ``--n`` and ``--d`` may stand for it, as ``--k`` and ``--d`` for ``gamma``;
     what was converted is told on stderr.
     """
-    asked = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
+    command = takes_bundles(command)
+    asked = list(inspect.signature(command).parameters.values())[1:]
     names = [one.name for one in asked]
     shared = dict(inspect.signature(_from_options, eval_str=True).parameters)
     shared |= {name: shared[name].replace(default=value) for name, value in other_defaults.items()}
@@ -247,14 +255,11 @@ def takes_problem(command: Callable[..., None], **other_defaults: str) -> Callab
             talk(conversions(**made))
         for name, default in defaults.items():
             options[name] = default if options[name] is None else options[name]
-        command(problem, **options)
+        command(problem=problem, **options)
 
-    # All by name, so that a context or an argument without a default may follow the options.
     hidden = [_with_default_none(one) if one.name in defaults else one for one in asked]
     added = [_optional(name, annotation) for name, annotation in extra.items()]
-    named = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*shared.values(), *added, *hidden)]
-    with_options.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {}
+    named_options(with_options, [*shared.values(), *added, *hidden])
     return with_options
 
 

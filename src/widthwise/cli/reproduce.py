@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .._bad_value import plural
-from .output import print_table, talk, write
-from .predict import use_no_screen
-from .problem_options import BadInput, choose
-from .sweep_options import ClusterOption, DryRunOption, RetryOption, Where, WorkersOption, explained
+from .bundles import takes_bundles
+from .output import BadInput, print_table, talk, use_no_screen, write
+from .problem_options import choose
+from .sweep_options import Where, explained
 
 if TYPE_CHECKING:
     from ..paper import Item
@@ -23,7 +24,24 @@ __all__ = ["app"]
 app = typer.Typer(add_completion=False)
 
 
+@dataclass(frozen=True)
+class WhereRuns(Where):
+    """As other commands; results are always kept."""
+
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="DIR",
+            help="Folder that keeps the results of runs; what it has is not run again.",
+            show_default="DIR/store of --out",
+            rich_help_panel="Where",
+        ),
+    ] = None
+
+
 @app.command()
+@takes_bundles
 def reproduce(
     items: Annotated[
         list[str] | None,
@@ -45,16 +63,6 @@ def reproduce(
     out: Annotated[
         str, typer.Option("--out", metavar="DIR", help="Folder for figures, tables and the report.")
     ] = "reproduction",
-    store: Annotated[
-        str | None,
-        typer.Option(
-            "--store",
-            metavar="DIR",
-            help="Folder that keeps the results of runs; what it has is not run again.",
-            show_default="DIR/store of --out",
-            rich_help_panel="Where",
-        ),
-    ] = None,
     known: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,10 +84,8 @@ def reproduce(
         ),
     ] = None,
     list_items: Annotated[bool, typer.Option("--list", help="List the items and exit.")] = False,
-    cluster: ClusterOption = None,
-    workers: WorkersOption = None,
-    retry_failed: RetryOption = False,
-    dry_run: DryRunOption = False,
+    *,
+    where: WhereRuns,
 ) -> None:
     """Compute figures and tables of the paper again: theory, runs, comparison, figure.
 
@@ -116,7 +122,7 @@ def reproduce(
             raise BadInput(
                 f"--known: there is no folder {name!r}; give one that 'reproduce --out' has written"
             )
-    where = Where(store or str(folder / "store"), cluster, workers, retry_failed, dry_run)
+    where = replace(where, store=where.store or str(folder / "store"))
     use_no_screen()
     try:
         chosen = choose_items([name for name in names if name != "report"])
@@ -128,20 +134,20 @@ def reproduce(
     if "report" in names or len(chosen) > 1:
         _report(folder)
     if n_failed:
-        talk(f"{plural(n_failed, 'run')} failed; 'widthwise store ls {where.folder}' says why")
+        talk(f"{plural(n_failed, 'run')} failed; 'widthwise store ls {where.store}' says why")
         raise typer.Exit(1)
 
 
 def _compute(
     chosen: list[Item], scale: str, folder: Path, where: Where, known: list[str], max_hours: float | None
 ) -> int:
+    from ..paper import announce
     from ..paper import reproduce as compute
-    from ..paper.cost import announce
 
     n_failed = 0
-    store = str(where.folder)
+    store = str(where.store)
     talk(announce(chosen, scale, store, where.workers, [*known, folder]))
-    if where.is_dry_run:
+    if where.dry_run:
         raise typer.Exit(0)
     end = math.inf if max_hours is None else time.monotonic() + 3600 * max_hours
     for item in chosen:

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 import typer
 
-from .._bad_value import BadValue, plural
+from .._bad_value import BadValue
 from ..problem import Problem
-from .output import number, print_table, talk, write
-from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
-from .problem_options import BadInput, read_numbers, read_positive, takes_problem, worded
+from .output import BadInput, Output, end_without, number, print_table, talk, write
+from .problem_options import read_numbers, read_positive, takes_problem, worded
 
 if TYPE_CHECKING:
     from ..theory.scaling import ScalingLaw
@@ -47,9 +46,8 @@ def scaling(
             show_default="k/gamma, for k features",
         ),
     ] = None,
-    json: JsonOption = False,
-    csv: CsvOption = False,
-    plot: PlotOption = None,
+    *,
+    out: Output,
 ) -> None:
     """How the best possible error falls with the number of samples, and how many features are learnt.
 
@@ -63,32 +61,21 @@ def scaling(
     """
     from ..theory.scaling import scaling_law
 
-    check_format(json, csv)
     size = None if d is None else read_positive("--d", d, "dimension of the inputs")
-    if plot is not None:
-        check_figure(plot)
     try:
         asked = _samples(samples) if samples is not None else _about_the_crossover(problem, size)
-        if plot is not None and asked.size < 2:
+        if out.plot is not None and asked.size < 2:
             raise BadInput("--plot needs at least two values of --n, e.g. 1e4:1e7:13")
         law = scaling_law(problem, asked, size)
     except BadValue as error:
         raise worded(error) from None
-    if json:
-        write(law.to_json())
-    elif csv:
-        write(law.to_csv())
+    if out.json or out.csv:
+        write(law.to_json() if out.json else law.to_csv())
     else:
         _print(law)
-    if plot is not None:
-        use_no_screen()
-        save_figure(law.plot()[0].figure, plot)
+    out.draw(lambda: law.plot()[0].figure)
     missing = [status for status in law.status if status != "converged"]
-    if missing:
-        verb = "has" if len(missing) == 1 else "have"
-        reasons = ", ".join(sorted(set(missing)))
-        talk(f"{len(missing)} of {plural(len(law), 'point')} {verb} no numbers ({reasons})")
-        raise typer.Exit(1)
+    end_without(len(missing), len(law), ", ".join(sorted(set(missing))))
 
 
 def _samples(text: str) -> np.ndarray:

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._records import as_csv, as_json
 from ..problem import Problem
-from .output import number, print_table, write
-from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
-from .problem_options import AlphaOption, BadInput, choose, read_alphas, takes_problem
-from .sweep_options import (
-    ClusterOption,
-    DryRunOption,
-    RetryOption,
-    SeedsOption,
-    StoreOption,
-    Where,
-    WorkersOption,
-    check_seeds,
-    read_dimensions,
-)
+from .output import BadInput, Output, number, print_table
+from .problem_options import AlphaOption, choose, read_alphas, takes_problem
+from .sweep_options import SeedsOption, Where, check_seeds, read_dimensions
 
 if TYPE_CHECKING:
     from ..sweeps.comparison import Comparison
@@ -75,11 +64,6 @@ def simulate(
     ] = "60",
     alpha: AlphaOption = "0.5:4:4",
     seeds: SeedsOption = 4,
-    store: StoreOption = None,
-    cluster: ClusterOption = None,
-    workers: WorkersOption = None,
-    retry_failed: RetryOption = False,
-    dry_run: DryRunOption = False,
     branch: Annotated[
         str | None,
         typer.Option(
@@ -89,9 +73,9 @@ def simulate(
             show_default="universal for gamp_rie, else equilibrium",
         ),
     ] = None,
-    json: JsonOption = False,
-    csv: CsvOption = False,
-    plot: PlotOption = None,
+    *,
+    where: Where,
+    out: Output,
 ) -> None:
     """Run learners over alpha and seeds, and put what they measure beside the theory.
 
@@ -108,33 +92,27 @@ def simulate(
     """
     from ..theory.solver import BRANCHES
 
-    check_format(json, csv)
-    if plot is not None:
-        check_figure(plot)
     if branch is not None:
         branch = choose("--branch", branch, BRANCHES, "branch")
     check_seeds(seeds)
-    where = Where(store, cluster, workers, retry_failed, dry_run)
     if sweep is not None:
         plan = _from_file(ctx, sweep)
     else:
         settings = {"start": start, "iterations": iterations}
         given = {name: value for name, value in settings.items() if value is not None}
         plan = _from_options(problem, learner, given | _settings(setting), d, alpha, seeds)
-    with where.store() as kept:
+    with where.opened() as kept:
         report = where.run(str(plan), plan.tasks(), kept)
         rows = _compared(plan, kept, branch)
-        if json or csv:
-            records = [row.to_dict() for row in rows]
-            shared = plan.problems[0].to_dict() if len(plan.problems) == 1 else {}
-            write(as_json(shared, records) if json else as_csv(shared, records))
-        else:
-            print_comparison(plan, rows)
-        if plot is not None:
-            use_no_screen()
+        shared = plan.problems[0].to_dict() if len(plan.problems) == 1 else {}
+        out.print(shared, [row.to_dict() for row in rows], lambda: print_comparison(plan, rows))
+
+        def figure() -> Any:
             from ..plotting.experiments import plot_comparison
 
-            save_figure(plot_comparison(plan.problems, rows), plot)
+            return plot_comparison(plan.problems, rows)
+
+        out.draw(figure)
     if report.n_failed:
         raise typer.Exit(1)
 
@@ -149,7 +127,7 @@ def _compared(plan: Sweep, store: Store, branch: str | None) -> list[Comparison]
 def _from_file(ctx: typer.Context, name: str) -> Sweep:
     from ..sweeps.sweep_file import SweepFileError, read_sweep
 
-    own = ("sweep", "store", "cluster", "workers", "retry_failed", "dry_run", "branch", "json", "csv", "plot")
+    own = {"sweep", "branch", *(field.name for bundle in (Where, Output) for field in fields(bundle))}
     for parameter in ctx.command.params:
         source = ctx.get_parameter_source(parameter.name or "")
         if parameter.name not in own and source is not None and source.name == "COMMANDLINE":

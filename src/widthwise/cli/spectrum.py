@@ -6,12 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from .._records import as_csv, as_json
 from .._sizes import conversions
-from .output import number, print_table, talk, write
-from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
+from .bundles import takes_bundles
+from .output import BadInput, Output, number, print_table, talk
 from .problem_options import (
-    BadInput,
     GammaOption,
     HiddenOption,
     NormaliseOption,
@@ -28,6 +26,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@takes_bundles
 def spectrum(
     readouts: ReadoutsOption = "homogeneous",
     gamma: GammaOption = None,
@@ -43,9 +42,8 @@ def spectrum(
             "a range (0.5:8:16 is first, last, count).",
         ),
     ] = "1",
-    json: JsonOption = False,
-    csv: CsvOption = False,
-    plot: PlotOption = None,
+    *,
+    out: Output,
 ) -> None:
     """Spectrum, mmse and information of the matrix that the hidden units make.
 
@@ -59,7 +57,6 @@ def spectrum(
     """
     from ..denoising import LARGEST_SPECTRAL_SNR, MatrixDenoiser
 
-    check_format(json, csv)
     values = read_numbers("--snr", snr, "signal-to-noise ratio of the matrix channel", is_zero_allowed=True)
     if values.max() > LARGEST_SPECTRAL_SNR:
         raise BadInput(
@@ -70,10 +67,8 @@ def spectrum(
     width = read_problem(gamma=gamma, k=k, d=d).gamma
     if k is not None:
         talk(conversions(gamma=(width, "k/d")))
-    if plot is not None:
-        check_figure(plot)
-        if values.size > 1:
-            raise BadInput(f"--plot shows one value of --snr; got {values.size}")
+    if out.plot is not None and values.size > 1:
+        raise BadInput(f"--plot shows one value of --snr; got {values.size}")
 
     denoiser = MatrixDenoiser(law, width)
     records: list[dict[str, Any]] = [
@@ -85,24 +80,25 @@ def spectrum(
         }
         for value in values
     ]
-    description = {"readouts": law.spec, "gamma": width}
-    if json:
-        write(as_json(description, records))
-    elif csv:
-        write(as_csv(description, records))
-    else:
-        rows = [
-            [
-                f"{r['snr']:.6g}",
-                number(r["matrix_mmse"]),
-                number(r["matrix_information"]),
-                "  ".join(f"[{low:.5g}, {high:.5g}]" for low, high in r["bands"]),
-            ]
-            for r in records
-        ]
-        print_table(["snr", "matrix_mmse", "matrix_information", "bands"], rows, title=repr(denoiser))
-    if plot is not None:
-        use_no_screen()
+    title = repr(denoiser)
+    out.print({"readouts": law.spec, "gamma": width}, records, lambda: _print(records, title))
+
+    def figure() -> Any:
         from ..plotting import plot_spectrum
 
-        save_figure(plot_spectrum(None, denoiser, float(values[0])).figure, plot)
+        return plot_spectrum(None, denoiser, float(values[0])).figure
+
+    out.draw(figure)
+
+
+def _print(records: list[dict[str, Any]], title: str) -> None:
+    rows = [
+        [
+            f"{r['snr']:.6g}",
+            number(r["matrix_mmse"]),
+            number(r["matrix_information"]),
+            "  ".join(f"[{low:.5g}, {high:.5g}]" for low, high in r["bands"]),
+        ]
+        for r in records
+    ]
+    print_table(["snr", "matrix_mmse", "matrix_information", "bands"], rows, title=title)

@@ -9,9 +9,7 @@ import typer
 
 from .._bad_value import plural
 from .._records import as_json
-from .output import number, print_table, talk, write
-from .predict import JsonOption
-from .problem_options import BadInput
+from .output import BadInput, JsonOption, number, print_table, talk, write
 from .sweep_options import explained
 
 if TYPE_CHECKING:

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .._records import as_csv, as_json
 from ..problem import Problem
-from .input_study import inputs
-from .output import number, print_table, write
-from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
-from .problem_options import AlphaOption, BadInput, read_alphas, read_numbers, takes_problem
-from .sweep_options import (
-    ClusterOption,
-    DryRunOption,
-    RetryOption,
-    SeedsOption,
-    StoreOption,
-    Where,
-    WorkersOption,
-    check_seeds,
-    read_dimensions,
-)
+from .output import BadInput, Output, number, print_table, talk
+from .problem_options import AlphaOption, read_alphas, read_numbers, takes_problem
+from .sweep_options import SeedsOption, Where, check_seeds, read_dimensions
 
 if TYPE_CHECKING:
+    from ..studies.input_study import InputTable
     from ..studies.width import WidthTable
 
 __all__ = ["app"]
@@ -43,7 +32,38 @@ def study() -> None:
     """Questions that many runs answer together."""
 
 
-app.command("inputs")(inputs)
+@app.command("inputs")
+@partial(takes_problem, activation="tanh(2*x)", readouts="gaussian", inputs="photographs:6")
+def inputs(
+    problem: Problem,
+    alpha: AlphaOption = "0.5,1,2",
+    seeds: SeedsOption = 3,
+    iterations: Annotated[
+        int, typer.Option("--iterations", metavar="N", help="Iterations of HMC, and a tenth of Adam's.")
+    ] = 400,
+    *,
+    where: Where,
+    out: Output,
+) -> None:
+    """Does the theory hold on data? Learners on data, and on Gaussian inputs of the same covariance.
+
+    A teacher labels both. white_theory is the optimum for white inputs, covariance_theory that for Gaussian
+    inputs with the covariance of the data. What runs on Gaussian inputs differ from it is owed to the finite
+    dimension; what runs on data differ from those, to what the data are beyond their covariance.
+
+    Example: widthwise study inputs --inputs digits --alpha 0.1,0.2,0.35 --store runs --plot digits.png
+    """
+    from ..studies.input_study import InputStudy
+
+    check_seeds(seeds)
+    if iterations < 10:
+        raise BadInput(f"--iterations must be >= 10 (of HMC); got {iterations}")
+    learners = {
+        "hmc": {"start": "teacher", "iterations": iterations},
+        "adam": {"start": "random", "iterations": 10 * iterations, "held_out": 0.1},
+    }
+    amounts = read_alphas(alpha).tolist()
+    _answer(lambda: InputStudy(problem, amounts, seeds, learners), where, out, _print_inputs)
 
 
 @app.command("width")
@@ -58,17 +78,11 @@ def width(
     ] = "4,7,10,14,19,25,32,45",
     seeds: SeedsOption = 4,
     iterations: Annotated[
-        int,
-        typer.Option("--iterations", metavar="N", help="Updates of Adam, each on at most 500 samples."),
+        int, typer.Option("--iterations", metavar="N", help="Updates of Adam, each on at most 500 samples.")
     ] = 8000,
-    store: StoreOption = None,
-    cluster: ClusterOption = None,
-    workers: WorkersOption = None,
-    retry_failed: RetryOption = False,
-    dry_run: DryRunOption = False,
-    json: JsonOption = False,
-    csv: CsvOption = False,
-    plot: PlotOption = None,
+    *,
+    where: Where,
+    out: Output,
 ) -> None:
     """Error of trained students against their width, beside the effective width of the theory.
 
@@ -81,62 +95,53 @@ def width(
     """
     from ..studies.width import WidthStudy
 
-    check_format(json, csv)
     check_seeds(seeds)
-    if plot is not None:
-        check_figure(plot)
     sizes = read_dimensions(d)
     if len(sizes) != 1:
         raise BadInput(f"--d must be one dimension; got {d!r}")
     units = read_numbers("--widths", widths, "hidden units of the students")
     if any(unit != int(unit) for unit in units):
         raise BadInput(f"--widths must be whole numbers (hidden units of the students); got {widths!r}")
-    where = Where(store, cluster, workers, retry_failed, dry_run)
+    amounts, whole = read_alphas(alpha).tolist(), [int(unit) for unit in units]
     settings = {"iterations": iterations}
+    _answer(lambda: WidthStudy(problem, sizes[0], amounts, whole, seeds, settings), where, out, _print_widths)
+
+
+def _answer(make: Callable[[], Any], where: Where, out: Output, print_rows: Callable[[Any], None]) -> None:
+    """Run what a study has not, and show its table."""
     try:
-        asked = WidthStudy(
-            problem, sizes[0], read_alphas(alpha).tolist(), [int(unit) for unit in units], seeds, settings
-        )
-        tasks = asked.tasks()
+        study = make()
+        tasks = study.tasks()
     except ValueError as error:
         raise BadInput(str(error)) from None
-    with where.store() as kept:
-        report = where.run(str(asked), tasks, kept)
-        table = asked.table(kept)
-    if json:
-        write(as_json(problem.to_dict() | {"d": table.d}, table.to_dicts()))
-    elif csv:
-        write(as_csv(problem.to_dict() | {"d": table.d}, table.to_dicts()))
-    else:
-        _print(table)
-    if plot is not None and table.rows:
-        use_no_screen()
-        save_figure(table.plot().figure, plot)
+    with where.opened() as kept:
+        report = where.run(str(study), tasks, kept)
+        table = study.table(kept)
+    out.print(table.problem.to_dict() | {"d": table.d}, table.to_dicts(), lambda: print_rows(table))
+    if table.rows:
+        out.draw(lambda: table.plot().figure)
     if report.n_failed:
         raise typer.Exit(1)
 
 
-def _print(table: WidthTable) -> None:
-    columns = [
-        "n",
-        "width",
-        "excess_error",
-        "standard_error",
-        "last_error",
-        "features_found",
-        "optimal_error",
+def _print_inputs(table: InputTable) -> None:
+    columns = ["inputs", "learner", "alpha", "excess_error", "standard_error", "n_seeds"]
+    columns += ["white_theory", "covariance_theory"]
+    rows = [
+        [value if isinstance(value, str) else number(value) for value in row.values()]
+        for row in table.to_dicts()
     ]
-    columns += ["effective_width", "note"]
+    print_table(columns, rows, title=f"{table.problem!r}, d = {table.d}")
+    talk(f"note: {table.problem.inputs.assumption}")
+
+
+def _print_widths(table: WidthTable) -> None:
+    columns = ["n", "width", "excess_error", "standard_error", "last_error", "features_found"]
+    columns += ["optimal_error", "effective_width", "note"]
     rows = []
     for row in table.rows:
-        numbers = [
-            row.excess_error,
-            row.standard_error,
-            row.last_error,
-            row.features_found,
-            row.optimal_error,
-        ]
+        numbers = [number(getattr(row, name)) for name in columns[2:7]]
         note = "best by held-out loss" if row.width == table.best_width(row.n) else ""
-        cells = [f"{row.n:.6g}", str(row.width), *(number(x) for x in numbers), f"{row.effective_width:g}"]
+        cells = [f"{row.n:.6g}", str(row.width), *numbers, f"{row.effective_width:g}"]
         rows.append([*cells, note])
     print_table(columns, rows, title=f"{table.problem!r}, d = {table.d}")

@@ -11,48 +11,19 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import typer
 
 from .._interrupt import allow
-from .output import talk
-from .problem_options import BadInput, read_numbers
+from .bundles import Bundle
+from .output import BadInput, talk
+from .problem_options import read_numbers
 
 if TYPE_CHECKING:
     from ..sweeps.driver import Report
     from ..sweeps.store import Store
     from ..sweeps.task import Task
 
-__all__ = [
-    "ClusterOption",
-    "DryRunOption",
-    "RetryOption",
-    "SeedsOption",
-    "StoreOption",
-    "Where",
-    "WorkersOption",
-    "check_seeds",
-    "explained",
-    "read_dimensions",
-]
+__all__ = ["Place", "SeedsOption", "Where", "WorkersOption", "check_seeds", "explained", "read_dimensions"]
 
 _PANEL = "Where"
 
-StoreOption = Annotated[
-    str | None,
-    typer.Option(
-        "--store",
-        metavar="DIR",
-        help="Folder that keeps the results; what it has is not run again.",
-        show_default="none: nothing is kept",
-        rich_help_panel=_PANEL,
-    ),
-]
-ClusterOption = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Run on the Dask cluster of this scheduler, e.g. tcp://host:8786, instead of this machine.",
-        rich_help_panel=_PANEL,
-    ),
-]
 WorkersOption = Annotated[
     int | None,
     typer.Option(
@@ -63,30 +34,33 @@ WorkersOption = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
-RetryOption = Annotated[
-    bool,
-    typer.Option("--retry-failed", help="Run tasks again that failed before.", rich_help_panel=_PANEL),
-]
-DryRunOption = Annotated[
-    bool,
-    typer.Option(
-        "--dry-run",
-        help="Say what would be run and how long it would take; run nothing.",
-        rich_help_panel=_PANEL,
-    ),
-]
 SeedsOption = Annotated[int, typer.Option("--seeds", metavar="N", help="Instances at each point.")]
 
 
 @dataclass(frozen=True)
-class Where:
-    """Where tasks are run and their results kept."""
+class Place(Bundle):
+    """Where results are kept, and which processes make them."""
 
-    folder: str | None = None
-    cluster: str | None = None
-    workers: int | None = None
-    retry_failed: bool = False
-    is_dry_run: bool = False
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="DIR",
+            help="Folder that keeps the results; what it has is not run again.",
+            show_default="none: nothing is kept",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Run on the Dask cluster of this scheduler, e.g. tcp://host:8786, instead of this machine.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    workers: WorkersOption = None
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
@@ -94,13 +68,31 @@ class Where:
         if self.workers is not None and self.cluster is not None:
             raise BadInput("give --workers or --cluster, not both: a cluster has workers of its own")
 
+
+@dataclass(frozen=True)
+class Where(Place):
+    """Where tasks are run and their results kept."""
+
+    retry_failed: Annotated[
+        bool,
+        typer.Option("--retry-failed", help="Run tasks again that failed before.", rich_help_panel=_PANEL),
+    ] = False
+    dry_run: Annotated[
+        bool,
+        typer.Option(
+            "--dry-run",
+            help="Say what would be run and how long it would take; run nothing.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = False
+
     @contextmanager
-    def store(self) -> Iterator[Store]:
+    def opened(self) -> Iterator[Store]:
         """The store in the folder, or one that lives as long as the command."""
         from ..sweeps.store import Store
 
-        if self.folder is not None:
-            yield Store(self.folder)
+        if self.store is not None:
+            yield Store(self.store)
             return
         with tempfile.TemporaryDirectory(prefix="widthwise-") as scratch:
             yield Store(scratch)
@@ -111,20 +103,16 @@ class Where:
         from ..sweeps.estimate import forecast
 
         talk(what)
-        if self.folder is not None:
+        if self.store is not None:
             allow(30.0)  # for running tasks to write their checkpoints
-        if self.is_dry_run:
+        if self.dry_run:
             talk(explained(lambda: forecast(tasks, store, self.workers)))
             raise typer.Exit(0)
         report = explained(
             lambda: run_tasks(
-                tasks,
-                store,
-                cluster=self.cluster,
-                n_workers=self.workers,
-                retry_failed=self.retry_failed,
+                tasks, store, cluster=self.cluster, n_workers=self.workers, retry_failed=self.retry_failed
             ),
-            is_kept=self.folder is not None,
+            is_kept=self.store is not None,
         )
         talk(f"{report} ({report.seconds:.1f} s)")
         for task, error in list(report.failures.items())[:10]:

@@ -9,14 +9,8 @@ import typer
 
 from .._records import as_csv, as_json
 from ..problem import Problem
-from .output import number, print_table, talk, write
-from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
-from .problem_options import (
-    BadInput,
-    complain,
-    read_positive,
-    takes_problem,
-)
+from .output import BadInput, Output, number, print_table, talk, write
+from .problem_options import DimensionOption, complain, read_positive, takes_problem
 
 if TYPE_CHECKING:
     from ..theory.transitions import Transition, TransitionList
@@ -50,13 +44,9 @@ def transitions(
             "support at so many standard deviations, > 0, and report that onset.",
         ),
     ] = None,
-    d: Annotated[
-        str | None,
-        typer.Option("--d", "-d", metavar="D", help="Dimension d of the inputs: n is printed too."),
-    ] = None,
-    json: JsonOption = False,
-    csv: CsvOption = False,
-    plot: PlotOption = None,
+    d: DimensionOption = None,
+    *,
+    out: Output,
 ) -> None:
     """Where hidden units begin to be learnt, and where the equilibrium jumps between branches.
 
@@ -71,7 +61,6 @@ def transitions(
     """
     from ..theory.transitions import transitions as find
 
-    check_format(json, csv)
     largest = read_positive("--alpha-max", alpha_max, "samples per squared dimension, n/d²")
     size = None if d is None else read_positive("--d", d, "dimension of the inputs")
     cut = None if truncate is None else read_positive("--truncate", truncate, "standard deviations")
@@ -80,8 +69,6 @@ def transitions(
             f"--truncate is for readouts of unbounded support; {problem.readouts.name} ones end at "
             f"|v| = {problem.readouts.largest:.4g}"
         )
-    if plot is not None:
-        check_figure(plot)
     try:
         found = find(problem, largest, truncate=cut)
     except ArithmeticError as error:  # parameters of 1e300 overflow before anything can be said
@@ -90,9 +77,9 @@ def transitions(
     except ValueError as error:  # an alpha beyond what can be computed
         complain("--alpha-max", error)
     records = [_record(transition) for transition in found]
-    if json:
+    if out.json:
         write(as_json(problem.to_dict(), records, name="transitions"))
-    elif csv:
+    elif out.csv:
         write(as_csv(problem.to_dict(), records, names=FIELDS))
     elif found:
         _print_transitions(problem, found, size)
@@ -100,8 +87,7 @@ def transitions(
         talk(str(found))
     elif found.note:
         talk(f"note: {found.note}")
-    if plot is not None:
-        _write_figure(problem, found, plot)
+    out.draw(lambda: _figure(problem, found))
 
 
 def _record(transition: Transition) -> dict[str, Any]:
@@ -128,12 +114,11 @@ def _alpha(value: float) -> str:
     return number(value, 8) if math.isfinite(value) else "∞"
 
 
-def _write_figure(problem: Problem, found: TransitionList, name: str) -> None:
+def _figure(problem: Problem, found: TransitionList) -> Any:
     """All branches, over the range in which something happens."""
-    use_no_screen()
     from ..plotting import plot_bifurcation
 
     events = [x for t in found for x in (t.alpha, *(t.spinodals or ())) if 0 < x <= found.alpha_max]
     high = min(found.alpha_max, 1.6 * max(events, default=found.alpha_max))
     low = min([0.01 * high, *(0.5 * x for x in events)])
-    save_figure(plot_bifurcation(None, problem, (low, high), found=found).figure, name)
+    return plot_bifurcation(None, problem, (low, high), found=found).figure

@@ -7,20 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .._bad_value import plural
-from .._records import as_csv, as_json
 from ..problem import Problem
-from .output import number, print_table, talk, write
-from .predict import CsvOption, JsonOption, PlotOption, check_figure, check_format, save_figure, use_no_screen
-from .problem_options import AlphaOption, BadInput, read_alphas, takes_problem
-from .sweep_options import (
-    ClusterOption,
-    SeedsOption,
-    StoreOption,
-    Where,
-    WorkersOption,
-    check_seeds,
-    explained,
-)
+from .output import BadInput, Output, number, print_table, talk
+from .problem_options import AlphaOption, read_alphas, takes_problem
+from .sweep_options import Place, SeedsOption, check_seeds, explained
 
 if TYPE_CHECKING:
     from ..studies.yardstick import Yardstick
@@ -74,12 +64,9 @@ def yardstick(
             rich_help_panel="Output",
         ),
     ] = None,
-    store: StoreOption = None,
-    cluster: ClusterOption = None,
-    workers: WorkersOption = None,
-    json: JsonOption = False,
-    csv: CsvOption = False,
-    plot: PlotOption = None,
+    *,
+    place: Place,
+    out: Output,
 ) -> None:
     """How far estimators are from the Bayes optimum, on data of a teacher network.
 
@@ -93,17 +80,13 @@ def yardstick(
 
     Example: widthwise yardstick mlp gamp-rie --readouts rademacher --channel probit:0.1 --store fits
     """
-    check_format(json, csv)
-    if plot is not None:
-        check_figure(plot)
     check_seeds(seeds)
-    Where(store, cluster, workers)
     d = d if d is not None else 40 if problem.inputs.rows is None else problem.inputs.rows.shape[1]
     if d < 1:
         raise BadInput(f"--d must be >= 1 (dimension of the inputs), got {d}")
     if test < 100:
         raise BadInput(f"--test must be >= 100 (fresh inputs), got {test}")
-    if store is None and (cluster is not None or workers is not None):
+    if place.store is None and (place.cluster is not None or place.workers is not None):
         raise BadInput("--cluster and --workers need --store: processes hand their results over through it")
     if leaderboard is not None and not leaderboard.endswith((".csv", ".json")):
         raise BadInput(f"--leaderboard takes a .csv or .json file; got {leaderboard!r}")
@@ -120,22 +103,16 @@ def yardstick(
                 alphas,
                 seeds,
                 n_test=test,
-                store=store,
-                cluster=cluster,
-                n_workers=workers,
-                progress=store is not None or _talk_of_fit,
+                store=place.store,
+                cluster=place.cluster,
+                n_workers=place.workers,
+                progress=place.store is not None or _talk_of_fit,
             )
         )
     except (ValueError, MemoryError) as error:
         raise BadInput(str(error)) from None
-    if json or csv:
-        shared = problem.to_dict() | {"measure": results.measure}
-        write(as_json(shared, results.rows) if json else as_csv(shared, results.rows))
-    else:
-        _print(results)
-    if plot is not None:
-        use_no_screen()
-        save_figure(results.plot().figure, plot)
+    out.print(problem.to_dict() | {"measure": results.measure}, results.rows, lambda: _print(results))
+    out.draw(lambda: results.plot().figure)
     if leaderboard is not None:
         _enter(results, leaderboard)
     if any(row["n_failed"] for row in results.rows):

@@ -26,10 +26,8 @@ class ContinuousPoles(Poles):
 
     def __init__(self, readouts: _Continuous, gamma: float) -> None:
         super().__init__(readouts, gamma)
-        # Soft edges are weak singularities, and η mmse is a difference of order γ: with 1e-9
-        # throughout, an error of 6e-9 hid at γ = 0.05.
-        self.hidden = 1e-9 * min(1.0, gamma)
-        self.hidden_bare = 3e-3 * self.hidden
+        # Soft edges are weak singularities, and η mmse is a difference of order γ.
+        self.hidden = 3e-12 * min(1.0, gamma)
 
     def sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         _, v1, v2, _ = self.all_sums(a, t)

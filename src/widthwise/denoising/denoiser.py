@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from .._arrays import Array
 from .._display import Plotted
 from ..ingredients import readouts as readout_laws
-from .information import information
+from .continuous_poles import ContinuousPoles
+from .discrete_poles import DiscretePoles
 from .inversion import band_ends, points_at
-from .mmse import mmse_and_rest, mmse_and_slope, mmse_by_both_formulas
-from .spectrum import make_poles
+from .mmse import information, mmse_and_rest, mmse_and_slope, mmse_by_both_formulas
+from .spectral_curve import Poles
 
 __all__ = ["LARGEST_SPECTRAL_SNR", "MatrixDenoiser"]
 
@@ -49,7 +50,7 @@ class MatrixDenoiser(Plotted):
             raise ValueError(f"gamma must be > 0 and finite (hidden units per input, k/d); got {gamma:g}")
         self.readouts = readout_laws.resolve(readouts)
         self.gamma = gamma
-        self._poles = make_poles(self.readouts, gamma)
+        self._poles = _poles(self.readouts, gamma)
 
     def __repr__(self) -> str:
         return f"MatrixDenoiser({self.readouts.spec!r}, gamma={self.gamma:g})"
@@ -71,7 +72,7 @@ class MatrixDenoiser(Plotted):
         snr = _as_snr(snr)
         flat = snr.ravel()
         results = np.tile([[1.0], [0.0], [-1.0]], flat.size)
-        positive = flat > 0
+        positive = flat >= np.finfo(float).tiny  # 1/η overflows below
         if positive.any():
             results[:, positive] = mmse_and_slope(self._poles, flat[positive])
         mmse, recovered, slope = (row.reshape(snr.shape) for row in results)
@@ -179,7 +180,7 @@ class MatrixDenoiser(Plotted):
         snr = _as_snr(snr)
         flat = snr.ravel()
         result = np.full(flat.size, at_zero)
-        positive = flat > 0
+        positive = flat >= np.finfo(float).tiny  # 1/η overflows below
         if positive.any():
             result[positive] = function(flat[positive])
         return result.reshape(snr.shape) if snr.shape else float(result[0])
@@ -204,3 +205,12 @@ def _spectral_snr(snr: ArrayLike) -> tuple[float, float]:
         )
     used = max(snr, _LEAST_SPECTRAL_SNR) if snr > 0 else 0.0
     return used, math.sqrt(snr / used) if used > 0 else 0.0
+
+
+def _poles(readouts: readout_laws.Readouts, gamma: float) -> Poles:
+    """The spectral curve of a readout law at width γ, by its poles."""
+    if isinstance(readouts, readout_laws.Discrete):
+        return DiscretePoles(readouts, gamma)
+    if isinstance(readouts, readout_laws._Continuous):
+        return ContinuousPoles(readouts, gamma)
+    raise TypeError(f"no spectral curve for readouts of type {type(readouts).__name__}")

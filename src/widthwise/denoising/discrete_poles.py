@@ -205,12 +205,7 @@ class Gaps:
 
 
 def _edge(
-    where: Array,
-    weights: Array,
-    who: Integers,
-    pole: Integers,
-    side: float,
-    stop: Array | None = None,
+    where: Array, weights: Array, who: Integers, pole: Integers, side: float, stop: Array | None = None
 ) -> Array:
     """Root of V(a, 0) = 1 next to a pole, on the given side of it.
 

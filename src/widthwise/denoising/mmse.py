@@ -1,4 +1,4 @@
-r"""Minimum mean-square error of matrix denoising, and its slope in the signal-to-noise ratio η.
+r"""Minimum mean-square error of matrix denoising, its slope in the signal-to-noise ratio η, and information.
 
 Two formulas hold at every η; both are averages of positive numbers over the spectrum,
 
@@ -8,7 +8,22 @@ Two formulas hold at every η; both are averages of positive numbers over the sp
 
 ρ the spectral density of Y and ξ(y) the optimal shrinkage.  (The first is 1 - (4π²/3)∫ρ³, since
 ∫ρh² = (π²/3)∫ρ³ for h = Re g, and |g|² = c₀/|ζ|² is 1 minus the sum on the curve.)  Slopes come from the
-implicit function theorem at fixed y/√η, where bands of the signal hardly move and others keep their scale.
+implicit function theorem, with points that move as the ends of bands do.
+
+The mutual information per d² is  ι(η) = 1/8 + ½ ∫ρ(y) Re U(y) dy.
+
+U(y) = ∫ρ(t) ln(y - t) dt is the logarithmic potential, known in closed form on the curve,
+
+.. math:: U = yg - 1 - \ln g + \gamma E\ln(1 - v/(s\zeta)) - g^2/2,  \qquad dU/dy = g,
+
+so the double logarithmic integral of the definition becomes a single one.  With ∫ρ y Re g = ½, ∫ρ Re g = 0,
+∫ρ Re g² = -½ ∫ρ|g|² and |g|² = 1 - W, W the sum of which η mmse is the average, it is
+
+.. math:: \iota = \tfrac12 \int \rho\,\Big[-\tfrac12\ln(1 - W) - \tfrac14 W
+          + \gamma E\,\mathrm{Re}\{\ln(1 - v/(s\zeta)) + v/(s\zeta)\}\Big] dy,
+
+whose terms vanish with η and with γ as ι does: nothing is lost however small it is.  The last term averages
+to 0; it is left out at large η, where it is large beside the others and not beside the one before it.
 """
 
 from __future__ import annotations
@@ -20,12 +35,11 @@ import numpy as np
 from .quadrature import integrate
 from .spectral_curve import CurvePoints, Poles
 
-__all__ = ["limit", "mmse_and_rest", "mmse_and_slope", "mmse_by_both_formulas"]
+__all__ = ["information", "limit", "mmse_and_rest", "mmse_and_slope", "mmse_by_both_formulas"]
 
 # From η = 0.2 on 1 - mmse >= η/(1 + η) >= 0.17: 1 minus the other is as good.
 _SMALL_SNR = 0.2
 _MOST_RECOVERED = 0.8  # 1 - mmse at smaller η (rare, large readouts) from which mmse is integrated instead
-_WIDE = 0.4  # γ from which a formula for the slope may cancel to the order of 1 - (1 - γ)²
 
 
 def mmse_and_slope(poles: Poles, snr: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -62,18 +76,18 @@ def mmse_and_slope(poles: Poles, snr: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def mmse_and_rest(poles: Poles, snr: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The first two of :func:`mmse_and_slope`, cheaper: slopes are infinite at the ends of bands."""
+    """The first two of :func:`mmse_and_slope`, cheaper."""
     mmse, rest, c0 = np.empty_like(snr), np.empty_like(snr), 1 / snr
     is_less, is_extreme = snr < _SMALL_SNR, (snr < poles.least_snr) | (snr > poles.most_snr)
     if is_extreme.any():
         mmse[is_extreme], rest[is_extreme], _ = mmse_and_slope(poles, snr[is_extreme])
     small, large = is_less & ~is_extreme, ~is_less & ~is_extreme
     if small.any():
-        rest[small] = integrate(poles, c0[small], lambda p: (p.mass * p.estimate**2)[None], is_bare=True)[0]
+        rest[small] = integrate(poles, c0[small], lambda p: (p.mass * p.estimate**2)[None])[0]
         mmse[small] = 1 - rest[small]
         large[small] = rest[small] > _MOST_RECOVERED
     if large.any():
-        left = integrate(poles, c0[large], lambda p: (p.mass * p.weight1)[None], is_bare=True)[0]
+        left = integrate(poles, c0[large], lambda p: (p.mass * p.weight1)[None])[0]
         mmse[large] = c0[large] * left
         rest[large] = 1 - mmse[large]
     return mmse, rest
@@ -97,34 +111,44 @@ def limit(poles: Poles) -> float:
 
 def _left(poles: Poles, c0: np.ndarray) -> np.ndarray:
     """η mmse and c0 times its slope in c0 = 1/η."""
-    if poles.gamma > _WIDE:
-        return integrate(poles, c0, _left_integrands_wide, is_bare=True)
     return integrate(poles, c0, _left_integrands)
 
 
 def _left_integrands(p: CurvePoints) -> np.ndarray:
-    """The integrand of η mmse, and c0 times its slope in c0 = 1/η at fixed y/√η."""
-    a_moves, b_moves, density_moves = p.flow
+    """The integrand of η mmse, and c0 times its slope in c0 = 1/η."""
+    a_moves, b_moves, mass_moves = p.flow
     weight_moves = -2 * (p.r1 * a_moves + p.r0 * p.b * b_moves)
-    moved = density_moves * p.weight1 + p.b / p.radius2 * weight_moves
+    moved = mass_moves * p.weight1 + p.b / p.radius2 * weight_moves
     return np.stack([p.mass * p.weight1, moved / math.pi])
 
 
-def _left_integrands_wide(p: CurvePoints) -> np.ndarray:
-    """The same with the slope of 1 - (4π²/3)∫ρ³, which is small next to the ends of bands.
-
-    For wide networks only: η mmse is of order γ for narrow ones, and this one a difference of order 1.
-    """
-    density = p.b / p.radius2
-    moved = 3 * p.flow[2] + density * p.jacobian
-    return np.stack([p.mass * p.weight1, -4 / (3 * math.pi) * p.c0 * density**2 * moved])
-
-
 def _recovered_integrands(p: CurvePoints) -> np.ndarray:
-    """The integrand of 1 - mmse, and c0 times its slope in c0 = 1/η at fixed y/√η."""
+    """The integrand of 1 - mmse, and c0 times its slope in c0 = 1/η."""
     estimate = p.estimate
-    a_moves, b_moves, density_moves = p.flow
+    a_moves, b_moves, mass_moves = p.flow
     by_a = 2 * (p.t * p.r0 - p.a * p.r1)
     by_b = -2 * p.b * (p.r1 + p.a * p.r0)
-    moved = density_moves * estimate + 2 * p.b / p.radius2 * (by_a * a_moves + by_b * b_moves)
+    moved = mass_moves * estimate + 2 * p.b / p.radius2 * (by_a * a_moves + by_b * b_moves)
     return np.stack([p.mass * estimate**2, moved * estimate / math.pi])
+
+
+def information(poles: Poles, snr: np.ndarray) -> np.ndarray:
+    """ι at positive snr (one-dimensional), to relative accuracy."""
+    result = 0.25 * snr
+    usual = snr >= poles.least_snr
+    result[~usual] *= 1 - 0.5 * snr[~usual]
+    if usual.any():
+        c0 = 1 / np.minimum(snr[usual], poles.most_snr)
+        result[usual] = integrate(poles, c0, lambda p: _information_integrand(poles, p))[0]
+    huge = snr > poles.most_snr
+    if huge.any():
+        result[huge] += 0.25 * limit(poles) * np.log(snr[huge] / poles.most_snr)
+    return result
+
+
+def _information_integrand(poles: Poles, p: CurvePoints) -> np.ndarray:
+    """½ρ [...] dy/da."""
+    is_half = p.weight1 < 0.5
+    log_rest = np.where(is_half, np.log1p(-np.where(is_half, p.weight1, 0.0)), np.log(p.c0 / p.radius2))
+    potential = poles.potential(p.a + 1j * p.b, p.c0 > 10)
+    return (0.5 * p.mass * (potential - 0.5 * log_rest - 0.25 * p.weight1))[None]

@@ -14,8 +14,7 @@ import numpy as np
 
 from .._arrays import Array, Bools, Integers
 from .spectral_curve import Bands, CurvePoints, Poles
-from .tolerance import Tolerance
-from .trapezoid import integrate_far_bands
+from .trapezoid import Tolerance, integrate_far_bands
 
 __all__ = ["Panels", "integrate"]
 
@@ -71,26 +70,19 @@ class Panels:
         return self._band_owner[band]
 
 
-def integrate(
-    poles: Poles,
-    c0: np.ndarray,
-    integrand: Callable[[CurvePoints], np.ndarray],
-    *,
-    is_bare: bool = False,
-) -> np.ndarray:
+def integrate(poles: Poles, c0: np.ndarray, integrand: Callable[[CurvePoints], np.ndarray]) -> np.ndarray:
     """∫ integrand da over the bands of each spectrum: one row for each output, one column for each c0.
 
     ``integrand`` maps curve points (panels × nodes) to an array (outputs × panels × nodes). The tolerance is
-    relative to the largest of the outputs: give them in the same units. A slope among them, infinite at the
-    ends of bands, shows singularities close by that values alone would hide. Without one it ``is_bare``, odd
-    in b: bands that are not close to each other are done by the trapezoidal rule.
+    relative to the largest of the outputs: give them in the same units. All must be odd in b: bands that are
+    not close to each other are done by the trapezoidal rule.
     """
     bands = poles.bands(c0)
     if poles.is_symmetric:
         bands = bands.upper_half()
-    tolerance = Tolerance(poles, c0.size, poles.hidden_bare if is_bare else poles.hidden)
+    tolerance = Tolerance(poles, c0.size, poles.hidden)
     total = np.zeros((1, c0.size))
-    if is_bare and poles.has_whole_bands:
+    if poles.has_whole_bands:
         is_middle = (bands.middle == 0) & poles.is_symmetric
         left = []
         for group, is_half in ((~is_middle, False), (is_middle, True)):

@@ -92,17 +92,23 @@ class CurvePoints:
 
     @cached_property
     def flow(self) -> tuple[Array, Array, Array]:
-        """c0 (dx/da) times ∂a/∂c0, ∂b/∂c0 and ∂(b/|ζ|²)/∂c0 at fixed x = y/√η - s v̄.
+        """c0 (dx/da) times the derivatives of a, b and ρ dx by c0, as the points move with the ends of bands.
 
-        x depends on c0 as c0/ζ does, so that ∂ζ/∂c0 = -1/(ζ x'(ζ)), and x' = 2b (b s0 + i s1) on the curve.
+        x = y/√η - s v̄ depends on c0 as c0/ζ does: points that move by u = Re 1/ζ have
+        ζ̇ = (u - 1/ζ)/x'(ζ) with x' = 2b (b s0 + i s1) on the curve, hence (dx/da) ζ̇ = (s1/s0 + ib)/|ζ|².
+        Nothing diverges at the ends of bands, where u is their velocity. (At fixed x derivatives
+        diverge as 1/b, and rounding of the ends is felt by its root.) For ρ dx = b/|ζ|² dx, up to π, there is
+        the stretching du/da besides.
         """
+        share = self.c0 / self.radius2
+        slope = self.s1 / self.s0
+        a_moves, b_moves = share * slope, share * self.b
         real, imaginary = self.a / self.radius2, -self.b / self.radius2  # of 1/ζ
-        turn = self.s1 / (self.b * self.s0)
-        a_moves = -self.c0 * (real + turn * imaginary)
-        b_moves = -self.c0 * (imaginary - turn * real)
-        # ∂(-Im 1/ζ) = Im(∂ζ/ζ²)
-        density_moves = b_moves * (real * real - imaginary * imaginary) + 2 * a_moves * real * imaginary
-        return a_moves, b_moves, density_moves
+        by_real, by_both = real * real - imaginary * imaginary, 2 * real * imaginary  # of 1/ζ²
+        # Of -Im 1/ζ the derivative is Im(ζ̇/ζ²), and du/da = -Re[(1 + i db/da)/ζ²] with b db/da = -s1/s0.
+        moves = b_moves * by_real + a_moves * by_both
+        stretch = -share * (self.b * by_real + slope * by_both)
+        return a_moves, b_moves, moves + stretch
 
 
 @dataclass
@@ -143,10 +149,8 @@ class Poles:
 
     rtol = 1e-14
     """Relative accuracy that quadratures along the curve should ask for."""
-    hidden = 1e-8
+    hidden = 1e-11
     """How large the last coefficients of a panel may be, however fast they decay."""
-    hidden_bare = 1e-11
-    """The same for integrands without slopes, which show what is close by less."""
     is_symmetric = False
     """Whether v and -v have the same law, and so ζ and -ζ*."""
     has_whole_bands = False

@@ -1,21 +1,43 @@
-"""Measurements beside the theory: points on the curve, and how far each is from it."""
+"""Measurements beside the theory: read as data and nothing else, drawn on the curve, judged."""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..networks.measurements import Judged, Measured, judge
+from ..networks.measurements import Judged, Measured, judge, read_measurements
 from ..theory.solver import learning_curve
 from .quantities import values_of
+from .security import MAX_UPLOAD
 from .tasks import quietly, read_problem
 
-__all__ = ["compare", "points_trace", "store_choices", "store_points"]
+__all__ = ["MAX_ROWS", "compare", "decode", "points_trace", "read_table", "store_choices", "store_points"]
 
 COLOR = "#C2185B"
+MAX_ROWS = 500
+"""More points than a figure can show."""
+
+
+def decode(contents: str) -> str:
+    """The text of an upload, which arrives as ``data:...;base64,...``."""
+    _, found, data = contents.partition(";base64,")
+    if not found or len(data) > MAX_UPLOAD * 4 // 3 + 4:
+        raise ValueError(f"the file is too large or is no text; at most {MAX_UPLOAD // 1000} kB are read")
+    try:
+        raw = base64.b64decode(data, validate=True)
+        return raw.decode("utf-8-sig")
+    except (binascii.Error, UnicodeDecodeError):
+        raise ValueError("the file is no text in UTF-8; save the table as CSV") from None
+
+
+def read_table(text: str) -> list[Measured]:
+    """The measurements of a table."""
+    return read_measurements(text, MAX_ROWS)
 
 
 def compare(

@@ -8,6 +8,7 @@ their turns: one with nothing running comes before one that has, in a process of
 from __future__ import annotations
 
 import importlib
+import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -16,9 +17,9 @@ from typing import Any
 
 from .._workers import LocalProcesses
 
-__all__ = ["Cache", "Dropped", "Workers"]
+__all__ = ["Cache", "Dropped", "Workers", "ask"]
 
-_PRELOADED = ("drawing", "phases", "planning", "scaling")
+_PRELOADED = ("drawing", "phases", "scaling")
 
 
 class Dropped(Exception):
@@ -131,3 +132,29 @@ class Cache:
             self._items.move_to_end(key)
             while len(self._items) > self.size:
                 self._items.popitem(last=False)
+
+
+def ask(
+    workers: Workers, cache: Cache, owner: Any, function: Callable[..., Any], *arguments: Any, blame: str
+) -> Any:
+    """A result, a sentence for the control ``blame``, or None if a newer wish took its place."""
+    key = (function.__name__, json.dumps(arguments, sort_keys=True, default=repr))
+    found = cache.get(key)
+    if found is not None:
+        return found
+    answer = workers.submit(owner, function, *arguments)
+    try:
+        found = answer.result(2 * workers.time_limit)
+    except Dropped:
+        return None
+    except TimeoutError as error:
+        if not answer.done():  # it still waits for its turn, and nobody for it
+            workers.cancel(owner)
+            return {blame: "Too many ask at once; try again in a moment."}
+        if "others wait" in str(error):
+            return {blame: "This takes too long to compute while others wait; try again later."}
+        return {blame: "This takes too long to compute; try a simpler problem."}
+    except Exception as error:  # whatever it is, it is for the user to read
+        return {blame: f"This could not be computed: {str(error) or type(error).__name__}"}
+    cache.put(key, found)
+    return found

@@ -8,7 +8,24 @@ from typing import Any
 
 from dash import dcc, html
 
-__all__ = ["choice", "choices", "complaint", "graph", "named", "number", "symbol", "text"]
+from .state import LIMITS
+
+__all__ = ["NUMBERS", "choice", "choices", "complaint", "graph", "named", "number", "symbol", "text"]
+
+
+NUMBERS = {
+    "gamma": ("Width", "γ", "γ = k/d: hidden units per input"),
+    "noise": ("Noise", "Δ", "Δ: variance of the label noise"),
+    "reach": ("Largest", "α", "α = n/d²: samples per squared input dimension"),
+    "alpha": ("Samples", "α", "α = n/d²: samples per squared dimension; or click on the learning curve"),
+    "goal": ("Target", "ε − Δ", "ε − Δ: excess error that is to be reached"),
+    "dimension": ("Inputs", "d", "d: dimension of the inputs"),
+    "beta": ("Exponent", "β", "β: the i-th feature has a readout proportional to i^(−β)"),
+    "features": ("Features", "k", "k: hidden units of the teacher, each a feature; d = k/γ"),
+    "samples": ("Samples per weight", "n/kd", "n/(kd): samples for each of the k d weights"),
+    "size": ("Inputs", "d", f"d: dimension of the inputs, at most {LIMITS['size'][1]:g} for a live run"),
+}
+"""The word, the symbol and its meaning of each number of the page."""
 
 
 def named(words: str) -> dict[str, Any]:
@@ -45,10 +62,9 @@ def graph(name: str, height: str = "") -> Any:
     )
 
 
-def number(
-    name: str, word: str, sign: Any, value: float, low: float, high: float, *, is_log: bool = True
-) -> Any:
+def number(state: Mapping[str, Any], name: str, *, is_log: bool = True) -> Any:
     """A number with a slider; the two follow each other (``sync`` in controls.js)."""
+    (word, sign, meaning), value, (low, high) = NUMBERS[name], state[name], LIMITS[name]
     ends = (math.log10(low), math.log10(high)) if is_log else (low, high)
     place = math.log10(value) if is_log and value > 0 else value
     return html.Div(
@@ -56,7 +72,7 @@ def number(
             html.Div(
                 [
                     html.Label([word, " "], htmlFor=name),
-                    sign,
+                    symbol(sign, meaning),
                     dcc.Input(
                         id=name, type="number", value=value, debounce=0.5, step="any", className="number"
                     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Mapping
@@ -10,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from ..problem import Problem
-from .facts import facts
 from .figures import curve_figure
 from .point import PointResult, point_figures, point_view, point_words
 from .quantities import allowed
 from .tasks import CurveResult, compute_curve, read_curve
 
 __all__ = ["as_text", "curve_text", "learning_curve_figure", "point_text", "result_figure"]
+
+_SUBSCRIPTS = "₀₁₂₃₄"
 
 
 def curve_text(fields: Mapping[str, Any], reach: float, quantity: str, axes: Mapping[str, bool]) -> str:
@@ -25,7 +27,7 @@ def curve_text(fields: Mapping[str, Any], reach: float, quantity: str, axes: Map
     if isinstance(result, dict):
         return as_text({"errors": result})
     look = {**axes, "reach": reach}
-    found = {"figure": result_figure(result, look), "facts": facts(result.problem), "errors": result.errors}
+    found = {"figure": result_figure(result, look), "facts": _facts(result.problem), "errors": result.errors}
     return as_text(found)
 
 
@@ -60,18 +62,39 @@ def point_text(fields: Mapping[str, Any], alpha: float) -> str:
 
 def result_figure(result: CurveResult, look: Mapping[str, Any]) -> dict[str, Any]:
     """A curve as it is to be drawn."""
-    return curve_figure(
-        result.branches,
-        result.values,
-        result.quantity,
-        result.changes,
-        **look,
-    )
+    return curve_figure(result.branches, result.values, result.quantity, result.changes, **look)
 
 
 def as_text(value: Any) -> str:
     """JSON, in which what is not finite is null: browsers do not read NaN."""
     return json.dumps(_plain(value), allow_nan=False, separators=(",", ":"))
+
+
+def _facts(problem: Problem) -> dict[str, str]:
+    """The activation at a glance: its graph, as an address of an image, and Hermite coefficients in words."""
+    mu = problem.activation.hermite
+    words = "  ".join(f"μ{_SUBSCRIPTS[i]}\u00a0=\u00a0{mu[i]:.3g}" for i in range(5) if abs(mu[i]) > 1e-12)
+    return {
+        "graph": _graph(problem),
+        "alt": f"graph of the activation {problem.activation.name}",
+        "words": words,
+    }
+
+
+def _graph(problem: Problem) -> str:
+    """The activation on [-3, 3]."""
+    x = np.linspace(-3, 3, 61)
+    y = np.nan_to_num(problem.activation(x), posinf=1e3, neginf=-1e3)
+    reach = max(1e-9, float(np.max(np.abs(y))))
+    points = " ".join(
+        f"{4 + 92 * (a + 3) / 6:.1f},{24 - 20 * b / reach:.1f}" for a, b in zip(x, y, strict=True)
+    )
+    svg = (
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 100 48">'
+        '<path d="M4 24H96M50 3V45" stroke="#8a8f98" stroke-width="0.7"/>'
+        f'<polyline points="{points}" fill="none" stroke="#0a85d1" stroke-width="2.4"/></svg>'
+    )
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
 
 
 def _plain(value: Any) -> Any:

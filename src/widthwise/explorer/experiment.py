@@ -67,9 +67,6 @@ class Experiment:
         """How it is going."""
         return self.message or f"{self.status} …"
 
-    def collect(self) -> None:
-        """What the process says is taken in as it comes."""
-
     def stop(self) -> None:
         """End the process; what was measured stays."""
         if not self.is_over:

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._display import interactive_figure
 from ..plotting import activation_color, shown_readouts, states_of, stretches_of
-from ..plotting.style import PALETTE
+from ..plotting.style import PALETTE, STATE_NAMES
 from ..problem import Problem
 from ..theory.solution import LearningCurve, Solution
 from ..theory.transitions import Transition
@@ -32,7 +32,6 @@ __all__ = [
 ]
 
 DASHES = ("solid", "dash", "dot")
-STATES = ("equilibrium", "metastable", "unstable")
 _WIDTHS = (2.8, 2.0, 2.0)
 _OPACITY = (1.0, 0.9, 0.8)
 INK = "#333940"
@@ -133,13 +132,13 @@ def branch_traces(
                         "simplify": False,  # Plotly would leave out points, and corners would be seen
                     },
                     "opacity": _OPACITY[state],
-                    "name": name or STATES[state],
+                    "name": name or STATE_NAMES[state],
                     "legendgroup": f"{name}{state}",
                     "legendrank": 1000 + state,
                     "showlegend": state not in named and not name,
                     "meta": {"pin": bool(name) and state == 0 and state not in named},
                     "text": texts[start:stop],
-                    "hovertemplate": "%{text}<extra>" + (name or STATES[state]) + "</extra>",
+                    "hovertemplate": "%{text}<extra>" + (name or STATE_NAMES[state]) + "</extra>",
                 }
             )
             named.add(state)

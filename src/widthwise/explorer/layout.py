@@ -11,10 +11,10 @@ from dash import dcc, html
 from .controls import choice, choices, complaint, graph, named, number, symbol, text
 from .help_text import help_page
 from .lecture import lecture_bar, steps_data
-from .offered import ACTIVATIONS, CHANNELS, INPUTS, READOUTS, WEIGHTS
+from .menus import ACTIVATIONS, CHANNELS, INPUTS, READOUTS, WEIGHTS
 from .quantities import QUANTITIES
 from .standalone import OVER
-from .state import BLAMED, CURVE, DEFAULTS, LIMITS, N_ROWS
+from .state import BLAMED, CURVE, DEFAULTS, N_ROWS
 from .views import DIAGRAM_AXES, STARTS, VIEWS, views
 
 __all__ = ["GROUPS", "page"]
@@ -87,10 +87,7 @@ def page(
                 ]
             ),
             html.Section(
-                [
-                    html.P(_WELCOME),
-                    html.Button("Got it", id="understood", type="button"),
-                ],
+                [html.P(_WELCOME), html.Button("Got it", id="understood", type="button")],
                 id="welcome",
                 className="welcome",
                 hidden=True,
@@ -137,13 +134,7 @@ def _problem(state: Mapping[str, Any]) -> Any:
                 id="facts",
                 className="facts",
             ),
-            number(
-                "gamma",
-                "Width",
-                symbol("γ", "γ = k/d: hidden units per input"),
-                state["gamma"],
-                *LIMITS["gamma"],
-            ),
+            number(state, "gamma"),
             choice(
                 "weights",
                 "Weights",
@@ -181,16 +172,7 @@ def _problem(state: Mapping[str, Any]) -> Any:
                 state["channel"],
                 text("label", "Channel", state["label"], "such as student-t:0.1,5"),
             ),
-            html.Div(
-                number(
-                    "noise",
-                    "Noise",
-                    symbol("Δ", "Δ: variance of the label noise"),
-                    state["noise"],
-                    *LIMITS["noise"],
-                ),
-                id="noise-place",
-            ),
+            html.Div(number(state, "noise"), id="noise-place"),
         ],
         className="card problem",
         **named("problem"),
@@ -259,13 +241,7 @@ def _figure(state: Mapping[str, Any]) -> Any:
                 [html.Span("Horizontal axis"), choices("xaxis", "Horizontal scale", AXES, state["xaxis"])],
                 className="row spread",
             ),
-            number(
-                "reach",
-                "Largest",
-                symbol("α", "α = n/d²: samples per squared input dimension"),
-                state["reach"],
-                *LIMITS["reach"],
-            ),
+            number(state, "reach"),
             html.Div(
                 [
                     html.Button("Pin this curve", id="pin", type="button", className="plain"),
@@ -285,7 +261,7 @@ def _figure(state: Mapping[str, Any]) -> Any:
                             title=f"download {meaning}",
                         )
                         for name, meaning in _FILES.items()
-                    ],
+                    ]
                 ],
                 className="buttons",
             ),

@@ -36,25 +36,22 @@ class Column:
     value: float
     phase: np.ndarray
     error: np.ndarray
-    gap: np.ndarray
     lines: list[Transition]
 
 
 def diagram_column(fields: Mapping[str, Any], axis: str, value: float, alphas: np.ndarray) -> Column:
-    """How many classes of units are learnt, the error and the gap to polynomial time, along α."""
+    """How many classes of units are learnt, and the error, along α."""
     problem, errors = read_problem({**fields, axis: value})
     if problem is None:
         raise ValueError(next(iter(errors.values())))
-    phase, error, gap = (np.full(alphas.shape, np.nan) for _ in range(3))
+    phase, error = np.full(alphas.shape, np.nan), np.full(alphas.shape, np.nan)
     for i, found in enumerate(quietly(all_solutions, problem, alphas)):
         best = next((s for s in found if s.is_equilibrium), None)
-        universal = next((s for s in found if s.branch == "universal"), None)
         if best is not None:
             is_few = problem.readouts.is_discrete
             phase[i] = best.n_learnt if is_few else float(best.branch == "specialised")
             error[i] = best.excess_error
-            gap[i] = universal.excess_error - best.excess_error if universal else np.nan
-    return Column(value, phase, error, gap, _lines_of(problem, alphas))
+    return Column(value, phase, error, _lines_of(problem, alphas))
 
 
 def column_lines(fields: Mapping[str, Any], axis: str, value: float, alphas: np.ndarray) -> list[Transition]:
@@ -139,9 +136,6 @@ class Diagram:
             if sum(0 < t.alpha < top for t in here) != sum(0 < t.alpha < top for t in there):
                 found.append((low, high))
         return found
-
-    def collect(self) -> None:
-        """Columns are taken in as they come."""
 
     def stop(self) -> None:
         """Keep what is there and drop the rest."""

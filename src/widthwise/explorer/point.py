@@ -10,12 +10,13 @@ import numpy as np
 
 from ..denoising import MatrixDenoiser
 from ..plotting import activation_color, eigenvalue_grid
+from ..plotting.style import STATE_NAMES, state_of
 from ..problem import Problem
 from ..theory.landscape import Landscape, landscape
 from ..theory.overlap_profile import overlap_profile
 from ..theory.solution import Solution
 from ..theory.solver import solutions
-from .figures import DASHES, STATES, look
+from .figures import DASHES, look
 from .tasks import quietly, read_problem
 
 __all__ = ["PointResult", "point_figures", "point_view", "point_words"]
@@ -72,11 +73,6 @@ def point_view(fields: Mapping[str, Any], alpha: float) -> PointResult | dict[st
     return PointResult(problem, alpha, found, profile, hills, snr, y, density, shrunk)
 
 
-def state_of(solution: Solution) -> int:
-    """0 at equilibrium, 1 where metastable, 2 where unstable."""
-    return 0 if solution.is_equilibrium else 1 if solution.is_stable else 2
-
-
 def point_words(result: PointResult) -> str:
     """How many solutions there are, and which one wins."""
     n = len(result.solutions)
@@ -107,9 +103,9 @@ def _overlaps(result: PointResult, color: str) -> dict[str, Any]:
     named: set[int] = set()
     for s in sorted(result.solutions, key=state_of):
         state = state_of(s)
-        name, is_first = f"{STATES[state]}, {s.branch}", state not in named
+        name, is_first = f"{STATE_NAMES[state]}, {s.branch}", state not in named
         named.add(state)
-        legend = {"name": STATES[state], "legendgroup": STATES[state], "showlegend": is_first}
+        legend = {"name": STATE_NAMES[state], "legendgroup": STATE_NAMES[state], "showlegend": is_first}
         if result.profile is not None:
             at = next(j for j, other in enumerate(result.solutions) if other is s)
             line = {"color": color, "dash": DASHES[state], "width": 2.6 - 0.5 * state}
@@ -153,8 +149,8 @@ def _landscape(result: PointResult, color: str) -> dict[str, Any]:
                     "y": [s.free_entropy for s in own],
                     "mode": "markers",
                     "marker": {"color": color, **mark},
-                    "name": STATES[state],
-                    "hovertemplate": "𝒬 = %{x:.4f}<br>f = %{y:.6f}<extra>" + STATES[state] + "</extra>",
+                    "name": STATE_NAMES[state],
+                    "hovertemplate": "𝒬 = %{x:.4f}<br>f = %{y:.6f}<extra>" + STATE_NAMES[state] + "</extra>",
                 }
             )
     layout = look(x="overall overlap 𝒬 = √E[v²𝒬(v)²]", y="free entropy F(𝒬)", is_small=True)

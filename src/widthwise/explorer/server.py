@@ -1,21 +1,26 @@
-"""The application: layout, callbacks, workers and headers put together."""
+"""The application (layout, callbacks, workers and headers put together), and the server that runs it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import logging
+import socket
+import threading
+import webbrowser
+from collections.abc import Callable, Collection
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from .._threads import n_cores
 from .._workers import LocalProcesses
-from . import layout, live, state
+from . import layout, state
 from .callbacks import register
 from .comparing import store_choices
 from .compute import Workers
 from .experiment import MAX_RUNS, MAX_SECONDS
-from .security import HOME, harden
+from .requests import answer_live
+from .security import HOME, harden, is_home, new_token
 
-__all__ = ["Explorer", "make_app"]
+__all__ = ["Explorer", "Running", "make_app", "serve"]
 
 SKETCH_SECONDS = 20.0
 EXACT_SECONDS = 120.0
@@ -69,9 +74,65 @@ def make_app(explorer: Explorer) -> Any:
 
     app.layout = current_page
     register(app, explorer)
-    live.register(app.server, explorer)
+    answer_live(app.server, explorer)
     harden(app, explorer.hosts, explorer.token)
     return app
+
+
+class Running:
+    """The page on an address, served from a thread; a context manager.
+
+    At an address that others can reach it asks for a token, which ``entry``, the address to open, has.
+    """
+
+    def __init__(self, host: str = "127.0.0.1", port: int = 0, store: Any = None) -> None:
+        from werkzeug.serving import make_server
+
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        # Before any process is started; and werkzeug itself would end Python where a port is taken.
+        with socket.create_server((host, port), family=family) as listener:
+            token = None if is_home(host) else new_token()
+            self.explorer = Explorer(store, () if token else {*HOME, host}, token)
+            flask = self.explorer.app.server
+            self._server: Any = make_server(host, port, flask, threaded=True, fd=listener.fileno())
+            port = listener.getsockname()[1]
+        shown = f"[{host}]" if ":" in host else host
+        self.address = f"http://{shown}:{port}/"
+        self.entry = self.address + (f"?token={quote(token)}" if token else "")
+        self._thread = threading.Thread(target=self._server.serve_forever, daemon=True)
+
+    def __enter__(self) -> Running:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+        self.explorer.close()
+
+    def wait(self) -> None:
+        """Until the server ends."""
+        while self._thread.is_alive():
+            self._thread.join(1.0)
+
+
+def serve(
+    host: str,
+    port: int,
+    *,
+    store: Any = None,
+    query: str = "",
+    has_browser: bool,
+    announce: Callable[[str], None],
+) -> None:
+    """Serve the page, which begins with what ``query`` says, until Ctrl-C."""
+    with Running(host, port, store) as running:
+        entry = running.entry + (query.replace("?", "&") if "?" in running.entry else query)
+        announce(f"the explorer is at {entry} (Ctrl-C ends it)")
+        if has_browser:
+            webbrowser.open(entry)
+        running.wait()
 
 
 _INDEX = """<!DOCTYPE html>

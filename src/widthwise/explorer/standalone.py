@@ -14,11 +14,12 @@ import numpy as np
 
 from .._version import __version__
 from ..plotting import states_of, stretches_of
+from ..plotting.style import STATE_NAMES
 from ..problem import Problem
 from ..theory.diagram_plan import with_noise
 from ..theory.diagram_workers import progress_bar
-from .figures import ALPHA_LABEL, STATES, change_words
-from .naming import describe
+from .export import describe
+from .figures import ALPHA_LABEL, change_words
 from .quantities import QUANTITIES, allowed
 from .tasks import SPAN, CurveResult, compute_curve, read_curve
 
@@ -114,12 +115,7 @@ def _frame(result: CurveResult, value: float) -> Frame:
 
 
 def make_page(
-    problem: Problem,
-    over: str,
-    here: float,
-    frames: Sequence[Frame],
-    reach: float,
-    axes: Mapping[str, bool],
+    problem: Problem, over: str, here: float, frames: Sequence[Frame], reach: float, axes: Mapping[str, bool]
 ) -> str:
     """The file, from the frames of its slider, which begins at ``here``."""
     quantity = frames[0]["quantity"]
@@ -135,7 +131,7 @@ def make_page(
         "frames": [_visible(frame, low) if is_log_y else frame for frame in frames],
         "first": min(range(len(frames)), key=lambda i: abs(frames[i]["value"] - here)),
         "symbol": _SYMBOLS[over],
-        "states": STATES,
+        "states": STATE_NAMES,
         "x": {
             "low": reach / SPAN if axes["is_log_x"] else 0.0,
             "high": reach,

@@ -18,7 +18,7 @@ from .._bad_value import BadValue
 from .._records import spec_text
 from ..ingredients import channels, readouts
 from ..problem import Problem, bad_values, read_part
-from .offered import ACTIVATIONS, CHANNELS, INPUTS, OWN, READOUTS, WEIGHTS
+from .menus import ACTIVATIONS, CHANNELS, INPUTS, OWN, READOUTS, WEIGHTS
 
 __all__ = [
     "BLAMED",
@@ -279,6 +279,9 @@ _MEANINGS = {
     "goal": "target of the excess error",
     "dimension": "dimension of the inputs",
     "size": "dimension of the inputs",
+    "beta": "exponent of the readouts",
+    "features": "hidden units of the teacher",
+    "samples": "samples for each weight",
 }
 
 

@@ -14,12 +14,13 @@ import numpy as np
 from ..plotting.resolution import smooth_branches
 from ..problem import Problem
 from ..theory.branches import trace_branches
+from ..theory.planner import samples_needed
 from ..theory.solution import LearningCurve
 from ..theory.transitions import Transition, transitions
 from .quantities import allowed, values_of
 from .state import problem_of
 
-__all__ = ["SPAN", "CurveResult", "compute_curve", "quietly", "read_curve", "read_problem"]
+__all__ = ["SPAN", "CurveResult", "compute_curve", "plan_view", "quietly", "read_curve", "read_problem"]
 
 _N_QUICK = 40
 
@@ -98,3 +99,16 @@ def quietly(function: Any, *arguments: Any, **options: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return function(*arguments, **options)
+
+
+def plan_view(fields: Mapping[str, Any], goal: float, d: int) -> dict[str, Any]:
+    """The needs of the optimum and of a polynomial-time learner, and a sentence that says them."""
+    problem, errors = read_problem(fields)
+    if problem is None:
+        return {"goal": next(iter(errors.values()))}
+    found = quietly(samples_needed, problem, excess_error=goal, d=d)
+    return {
+        "sentence": str(found),
+        "optimum": found.optimum.to_dict(),
+        "universal": found.universal.to_dict(),
+    }

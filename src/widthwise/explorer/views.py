@@ -8,10 +8,9 @@ from typing import Any
 from dash import dcc, html
 
 from .controls import choice, choices, complaint, graph, named, number, symbol
-from .experiment import LEARNERS, MAX_D
+from .experiment import LEARNERS
 from .phases import AXES as DIAGRAM_AXES
 from .security import MAX_UPLOAD
-from .state import LIMITS
 
 __all__ = ["DIAGRAM_AXES", "STARTS", "VIEWS", "views"]
 
@@ -54,19 +53,7 @@ def views(state: Mapping[str, Any], store_series: Mapping[str, str] | None) -> A
 
 def _point(state: Mapping[str, Any]) -> list[Any]:
     return [
-        html.Div(
-            [
-                number(
-                    "alpha",
-                    "Samples",
-                    symbol("α", "α = n/d²: samples per squared dimension; or click on the learning curve"),
-                    state["alpha"],
-                    *LIMITS["alpha"],
-                ),
-                html.P(id="point-words", className="hint"),
-            ],
-            className="toolbar",
-        ),
+        html.Div([number(state, "alpha"), html.P(id="point-words", className="hint")], className="toolbar"),
         html.Div(
             [
                 _figure(
@@ -129,25 +116,7 @@ def _diagram(state: Mapping[str, Any]) -> list[Any]:
 
 def _plan(state: Mapping[str, Any]) -> list[Any]:
     return [
-        html.Div(
-            [
-                number(
-                    "goal",
-                    "Target",
-                    symbol("ε − Δ", "ε − Δ: excess error that is to be reached"),
-                    state["goal"],
-                    *LIMITS["goal"],
-                ),
-                number(
-                    "dimension",
-                    "Inputs",
-                    symbol("d", "d: dimension of the inputs"),
-                    state["dimension"],
-                    *LIMITS["dimension"],
-                ),
-            ],
-            className="toolbar",
-        ),
+        html.Div([number(state, "goal"), number(state, "dimension")], className="toolbar"),
         html.Div(id="plan-answer", className="answer", role="status"),
     ]
 
@@ -155,30 +124,7 @@ def _plan(state: Mapping[str, Any]) -> list[Any]:
 def _scaling(state: Mapping[str, Any]) -> list[Any]:
     return [
         html.Div(
-            [
-                number(
-                    "beta",
-                    "Exponent",
-                    symbol("β", "β: the i-th feature has a readout proportional to i^(−β)"),
-                    state["beta"],
-                    *LIMITS["beta"],
-                ),
-                number(
-                    "features",
-                    "Features",
-                    symbol("k", "k: hidden units of the teacher, each a feature; d = k/γ"),
-                    state["features"],
-                    *LIMITS["features"],
-                ),
-                number(
-                    "samples",
-                    "Samples per weight",
-                    symbol("n/kd", "n/(kd): samples for each of the k d weights"),
-                    state["samples"],
-                    *LIMITS["samples"],
-                ),
-            ],
-            className="toolbar",
+            [number(state, "beta"), number(state, "features"), number(state, "samples")], className="toolbar"
         ),
         html.P(id="scaling-words", className="answer", role="status"),
         graph("scaling", "medium"),
@@ -192,13 +138,7 @@ def _scaling(state: Mapping[str, Any]) -> list[Any]:
 
 def _data(store_series: Mapping[str, str]) -> list[Any]:
     store = html.Div(
-        choice(
-            "series",
-            "Result store",
-            "",
-            {"none": "choose a series …", **store_series},
-            "none",
-        ),
+        choice("series", "Result store", "", {"none": "choose a series …", **store_series}, "none"),
         hidden=not store_series,
         className="narrow",
     )
@@ -233,20 +173,8 @@ def _run(state: Mapping[str, Any]) -> list[Any]:
         html.Div(
             [
                 html.Div(choice("learner", "Learner", "", LEARNERS, state["learner"]), className="narrow"),
-                number(
-                    "size",
-                    "Inputs",
-                    symbol("d", f"d: dimension of the inputs, at most {MAX_D} for a live run"),
-                    state["size"],
-                    *LIMITS["size"],
-                    is_log=False,
-                ),
-                choices(
-                    "start",
-                    "Start of the sampler",
-                    STARTS,
-                    state["start"],
-                ),
+                number(state, "size", is_log=False),
+                choices("start", "Start of the sampler", STARTS, state["start"]),
                 *_buttons("run", "Run"),
             ],
             className="toolbar",

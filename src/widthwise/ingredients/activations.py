@@ -20,15 +20,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from widthwise._bad_value import BadValue, Remedy, did_you_mean
-from widthwise.ingredients.expressions import parse
-from widthwise.ingredients.functions import FUNCTIONS, MAX_HERMITE
-from widthwise.ingredients.hermite import RADII, Panels, hermite_series, resolve
-from widthwise.ingredients.kernels import N_SERIES, SeriesKernel, SeriesSlope, TabulatedKernel
-from widthwise.ingredients.pairs import PairAverage
-from widthwise.ingredients.sampled import SampledFunction
-
 from .._arrays import Array
+from .._bad_value import BadValue, Remedy, did_you_mean
+from .expressions import parse
+from .functions import FUNCTIONS, MAX_HERMITE
+from .gaussian_pairs import PairAverage
+from .hermite import RADII, Panels, hermite_series, resolve
+from .kernels import N_SERIES, SeriesKernel, SeriesSlope, TabulatedKernel
+from .sampled import SampledFunction
 
 __all__ = ["ACTIVATIONS", "Activation", "activation"]
 

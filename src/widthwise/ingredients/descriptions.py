@@ -14,20 +14,53 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from .._bad_value import BadValue, did_you_mean
 
-__all__ = ["Entry", "Table", "is_scipy_law"]
+__all__ = ["Described", "Entry", "Table", "is_scipy_law"]
 
 Law = TypeVar("Law")
 
 _CALL = re.compile(r"([a-z][a-z\d-]*)\s*(?:\((.*)\)|:(.*))?", re.DOTALL)
 _NAMED = re.compile(r"([A-Za-z_]\w*)\s*=\s*(.+)", re.DOTALL)
+
+
+class Described:
+    """An ingredient that its word and parameters describe, ``power-law(1.2, 144)``.
+
+    The word is the name of the class and the parameters are the fields of a dataclass; a law that is given by
+    tables of values says its own.
+    """
+
+    _module: ClassVar[str]
+    """Where users find the class, ``weights`` or ``inputs``."""
+
+    def __repr__(self) -> str:
+        return f"{self._module}.{type(self).__name__}({', '.join(map(repr, self._parameters))})"
+
+    @property
+    def spec(self) -> str | dict[str, Any]:
+        """A JSON value that ``resolve`` turns back into an equal law."""
+        return self._written("{!r}")
+
+    @property
+    def name(self) -> str:
+        """Short label for legends and tables."""
+        return self._written("{:g}")
+
+    @property
+    def _parameters(self) -> list[Any]:
+        return [getattr(self, one.name) for one in fields(self)] if is_dataclass(self) else []
+
+    def _written(self, form: str) -> str:
+        word = re.sub("(?<=[a-z])(?=[A-Z])", "-", type(self).__name__).lower()
+        numbers = ", ".join(form.format(value) for value in self._parameters)
+        return f"{word}({numbers})" if numbers else word
 
 
 @dataclass(frozen=True)

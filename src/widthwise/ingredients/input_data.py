@@ -157,17 +157,6 @@ def _loaded(law: _Known) -> tuple[Array, Gaussian]:
 class Digits(_Known):
     """The 1797 handwritten digits of 8 × 8 pixels that come with scikit-learn."""
 
-    def __repr__(self) -> str:
-        return "inputs.Digits()"
-
-    @property
-    def spec(self) -> str:
-        return "digits"
-
-    @property
-    def name(self) -> str:
-        return "digits"
-
     def _load(self) -> Array:
         from sklearn.datasets import load_digits
 
@@ -193,17 +182,6 @@ class Photographs(_Known):
             )
         object.__setattr__(self, "size", int(size))
 
-    def __repr__(self) -> str:
-        return f"inputs.Photographs({self.size!r})"
-
-    @property
-    def spec(self) -> str:
-        return f"photographs({self.size!r})"
-
-    @property
-    def name(self) -> str:
-        return f"photographs({self.size:g})"
-
     def _load(self) -> Array:
         from sklearn.datasets import load_sample_images
 
@@ -219,17 +197,6 @@ class Photographs(_Known):
 @dataclass(frozen=True, repr=False)
 class Mnist(_Known):
     """The 70,000 handwritten digits of MNIST, averaged to 12 × 12 pixels; loaded through the network once."""
-
-    def __repr__(self) -> str:
-        return "inputs.Mnist()"
-
-    @property
-    def spec(self) -> str:
-        return "mnist"
-
-    @property
-    def name(self) -> str:
-        return "mnist"
 
     def _load(self) -> Array:
         from sklearn.datasets import fetch_openml
@@ -281,9 +248,6 @@ class File(_Known):
             )
         object.__setattr__(self, "path", str(self.path))
         object.__setattr__(self, "digest", found)
-
-    def __repr__(self) -> str:
-        return f"inputs.File({self.path!r}, {self.digest!r})"
 
     @property
     def spec(self) -> dict[str, Any]:

@@ -13,7 +13,6 @@ known.
 
 from __future__ import annotations
 
-import abc
 import functools
 import math
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from numpy.typing import NDArray
 
 from .._arrays import Array
 from .._bad_value import BadValue, Remedy
+from .descriptions import Described
 from .finite_laws import ROUNDING
 from .scalar_channel import ChannelValues, gaussian_channel
 from .weights import Gaussian as GaussianWeights
@@ -46,9 +46,10 @@ _LAST_DIGITS = 1e-13  # of a sum of thousands of numbers
 _CHUNK = 2_000_000  # numbers at a time in an average over the spectrum
 
 
-class InputLaw(abc.ABC):
+class InputLaw(Described):
     """Centred Gaussian inputs; the covariance has trace d."""
 
+    _module = "inputs"
     is_isotropic: bool = False
     eigenvalues: tuple[float, ...]
     """Distinct eigenvalues of the covariance, largest first; their mean is 1."""
@@ -57,16 +58,6 @@ class InputLaw(abc.ABC):
     is_data: bool = False
     rows: Array | None = None
     """The samples themselves, one a row, where the inputs are data and not Gaussian."""
-
-    @property
-    @abc.abstractmethod
-    def spec(self) -> str | dict[str, Any]:
-        """A JSON value that ``resolve`` turns back into an equal law."""
-
-    @property
-    @abc.abstractmethod
-    def name(self) -> str:
-        """Short label for legends and tables."""
 
     @property
     def assumption(self) -> str:
@@ -119,17 +110,6 @@ class Isotropic(InputLaw):
     eigenvalues = (1.0,)
     probabilities = (1.0,)
 
-    def __repr__(self) -> str:
-        return "inputs.Isotropic()"
-
-    @property
-    def spec(self) -> str:
-        return "isotropic"
-
-    @property
-    def name(self) -> str:
-        return "isotropic"
-
 
 @dataclass(frozen=True, init=False, repr=False)
 class Gaussian(InputLaw):
@@ -158,9 +138,6 @@ class Gaussian(InputLaw):
         e, p = _spectrum(eigenvalues, probabilities, normalise)
         object.__setattr__(self, "eigenvalues", tuple(e.tolist()))
         object.__setattr__(self, "probabilities", tuple(p.tolist()))
-
-    def __repr__(self) -> str:
-        return f"inputs.Gaussian({self.eigenvalues!r}, {self.probabilities!r})"
 
     @property
     def spec(self) -> dict[str, Any]:
@@ -215,17 +192,6 @@ class PowerLaw(_Written):
         object.__setattr__(self, "exponent", exponent)
         object.__setattr__(self, "count", int(count))
 
-    def __repr__(self) -> str:
-        return f"inputs.PowerLaw({self.exponent!r}, {self.count!r})"
-
-    @property
-    def spec(self) -> str:
-        return f"power-law({self.exponent!r}, {self.count!r})"
-
-    @property
-    def name(self) -> str:
-        return f"power-law({self.exponent:g}, {self.count:g})"
-
     def _values(self) -> tuple[Array, Array | None]:
         return np.arange(1.0, self.count + 1) ** -self.exponent, None
 
@@ -253,17 +219,6 @@ class Spiked(_Written):
             )
         object.__setattr__(self, "eigenvalue", eigenvalue)
         object.__setattr__(self, "share", share)
-
-    def __repr__(self) -> str:
-        return f"inputs.Spiked({self.eigenvalue!r}, {self.share!r})"
-
-    @property
-    def spec(self) -> str:
-        return f"spiked({self.eigenvalue!r}, {self.share!r})"
-
-    @property
-    def name(self) -> str:
-        return f"spiked({self.eigenvalue:g}, {self.share:g})"
 
     def _values(self) -> tuple[Array, Array | None]:
         rest = (1 - self.eigenvalue * self.share) / (1 - self.share)

@@ -44,7 +44,11 @@ class _Posterior(NamedTuple):
 
 
 class MixtureIntegrals:
-    """The integrals of the law of (w - centre)/scale, w having the given means and variances.
+    """The integrals of the law of (w - centre)/scale, which must be centred, with unit variance.
+
+    ``means``, ``variances`` and ``probabilities`` are those of w, of total probability 1 (not checked here);
+    a component of variance 0 is an atom. ``is_smooth`` says that the atoms are the nodes of a quadrature of
+    a smooth law, fine against the noise: crossings between neighbours are not resolved.
 
     Distances between means are taken before the shift: those of nearly equal atoms keep their digits.
     """

@@ -76,32 +76,10 @@ class _Pieces(NamedTuple):
 
 
 class MixtureChannel:
-    """Channel integrals of one mixture, tabulated as they are asked for.
+    """Channel integrals of one mixture, tabulated as they are asked for."""
 
-    Parameters
-    ----------
-    means, variances, probabilities : sequences of one length
-        Of a law of total probability 1 (not checked here); a component of variance 0 is an atom.
-    centre, scale : float
-        The law is that of (w - centre)/scale, which must be centred, with unit variance.
-    is_smooth : bool
-        The atoms are the nodes of a quadrature of a smooth law, fine against the noise: do not resolve the
-        crossings between neighbours.
-    """
-
-    def __init__(
-        self,
-        means: ArrayLike,
-        variances: ArrayLike,
-        probabilities: ArrayLike,
-        *,
-        centre: float = 0.0,
-        scale: float = 1.0,
-        is_smooth: bool = False,
-    ):
-        self.integrals = MixtureIntegrals(
-            means, variances, probabilities, centre=centre, scale=scale, is_smooth=is_smooth
-        )
+    def __init__(self, integrals: MixtureIntegrals) -> None:
+        self.integrals = integrals
         m, v = self.integrals.means, self.integrals.variances
         self._small = _SMALL / float(np.max(m**2 + v))
         # Past this snr a discrete law has mmse < exp(-800), 0 in double precision, and I is the entropy.
@@ -210,7 +188,7 @@ def mixture_channel(
     p = p / p.sum()
     centre = m @ p
     scale = np.sqrt(((m - centre) ** 2 + v) @ p)
-    return MixtureChannel(m, v, p, centre=float(centre), scale=float(scale))
+    return MixtureChannel(MixtureIntegrals(m, v, p, centre=float(centre), scale=float(scale)))
 
 
 def gaussian_channel(snr: Array) -> ChannelValues:
@@ -283,7 +261,7 @@ def _clenshaw(coefficients: Array, t: Array) -> Array:
 def _uniform_nodes() -> MixtureChannel:
     # 64 Gauss–Legendre atoms are the uniform law to 1e-15 while it spans less than 20 noise deviations.
     node, weight = np.polynomial.legendre.leggauss(64)
-    return MixtureChannel(np.sqrt(3) * node, np.zeros(64), weight / 2, is_smooth=True)
+    return MixtureChannel(MixtureIntegrals(np.sqrt(3) * node, np.zeros(64), weight / 2, is_smooth=True))
 
 
 def _separated_edges(snr: Array) -> ChannelValues:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 
 from .._arrays import Array
 from .._bad_value import BadValue
-from .descriptions import Entry, Table
+from .descriptions import Described, Entry, Table
 from .finite_laws import (
     ROUNDING,
     check_moments,
@@ -49,21 +49,12 @@ __all__ = [
 _SQRT3 = math.sqrt(3.0)
 
 
-class WeightLaw(abc.ABC):
+class WeightLaw(Described, abc.ABC):
     """A centred law of unit variance; its methods take an array of snr >= 0 and return one of its shape."""
 
+    _module = "weights"
     is_discrete: bool = False
     is_symmetric: bool = True
-
-    @property
-    @abc.abstractmethod
-    def spec(self) -> str | dict[str, Any]:
-        """A JSON value that ``resolve`` turns back into an equal law."""
-
-    @property
-    @abc.abstractmethod
-    def name(self) -> str:
-        """Short label for legends and tables."""
 
     @property
     def entropy(self) -> float | None:
@@ -113,23 +104,7 @@ class WeightLaw(abc.ABC):
 
 
 @dataclass(frozen=True, repr=False)
-class _Named(WeightLaw):
-    """A law without parameters, known by its name."""
-
-    def __repr__(self) -> str:
-        return f"weights.{type(self).__name__}()"
-
-    @property
-    def spec(self) -> str:
-        return self.name
-
-    @property
-    def name(self) -> str:
-        return type(self).__name__.lower()
-
-
-@dataclass(frozen=True, repr=False)
-class Gaussian(_Named):
+class Gaussian(WeightLaw):
     """Standard normal weights: F = snr/(1 + snr)."""
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
@@ -143,7 +118,7 @@ class Gaussian(_Named):
 
 
 @dataclass(frozen=True, repr=False)
-class Rademacher(_Named):
+class Rademacher(WeightLaw):
     """Weights +1 or -1 with equal probability."""
 
     is_discrete = True
@@ -161,7 +136,7 @@ class Rademacher(_Named):
 
 
 @dataclass(frozen=True, repr=False)
-class Uniform(_Named):
+class Uniform(WeightLaw):
     """Weights uniform on [-sqrt(3), sqrt(3)]."""
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
@@ -203,9 +178,6 @@ class Discrete(WeightLaw):
         values, _, weights = standardised("atoms", atoms, 0.0, probabilities)
         return cls(values, weights)
 
-    def __repr__(self) -> str:
-        return f"weights.Discrete({self.atoms!r}, {self.probabilities!r})"
-
     @property
     def spec(self) -> dict[str, Any]:
         return {"kind": "discrete", "atoms": list(self.atoms), "probabilities": list(self.probabilities)}
@@ -246,17 +218,6 @@ class SparseGaussian(WeightLaw):
                 f"density must be in (0, 1] (the fraction of non-zero weights), got {self.density:g}"
             )
 
-    def __repr__(self) -> str:
-        return f"weights.SparseGaussian({self.density!r})"
-
-    @property
-    def spec(self) -> str:
-        return f"sparse-gaussian({self.density!r})"
-
-    @property
-    def name(self) -> str:
-        return f"sparse-gaussian({self.density:g})"
-
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         return np.where(
             rng.random(size) < self.density, rng.standard_normal(size) / np.sqrt(self.density), 0.0
@@ -293,9 +254,6 @@ class GaussianMixture(WeightLaw):
         """The mixture shifted and rescaled to mean 0 and total variance 1, its probabilities to total 1."""
         variances = positive_variances(variances, np.size(means))
         return cls(*standardised("means", means, variances, probabilities))
-
-    def __repr__(self) -> str:
-        return f"weights.GaussianMixture({self.means!r}, {self.variances!r}, {self.probabilities!r})"
 
     @property
     def spec(self) -> dict[str, Any]:

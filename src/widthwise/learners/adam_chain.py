@@ -17,8 +17,7 @@ import optax
 
 from ..networks.instance import Instance
 from .iterative import Start
-from .jax_chain import JaxChain
-from .jax_model import BLOCK, Data, Model
+from .jax_model import BLOCK, Data, JaxChain, Model
 
 __all__ = ["AdamChain"]
 

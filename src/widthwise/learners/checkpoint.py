@@ -30,11 +30,7 @@ class Checkpoint:
     """The file of a run, written beside and renamed so that a crash leaves the old one whole."""
 
     def __init__(
-        self,
-        path: str | os.PathLike[str] | None,
-        learner: str,
-        instance: Instance,
-        settings: dict[str, Any],
+        self, path: str | os.PathLike[str] | None, learner: str, instance: Instance, settings: dict[str, Any]
     ) -> None:
         self.path = None if path is None else Path(path)
         self.fingerprint = _fingerprint(learner, instance, settings)

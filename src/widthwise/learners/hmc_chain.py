@@ -21,8 +21,7 @@ from blackjax.adaptation.step_size import dual_averaging_adaptation
 from ..networks.instance import Instance
 from ..problem import Problem
 from .iterative import Start
-from .jax_chain import JaxChain
-from .jax_model import Data, Model
+from .jax_model import Data, JaxChain, Model
 from .whitening import Whitening
 
 __all__ = ["HmcChain"]

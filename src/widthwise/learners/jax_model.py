@@ -33,7 +33,7 @@ from ..ingredients.channels import Channel
 from ..networks.instance import Instance, require_memory
 from ..problem import Problem
 
-__all__ = ["BLOCK", "Data", "Model", "jax_activation", "jax_log_likelihood", "precision"]
+__all__ = ["BLOCK", "Data", "JaxChain", "Model", "jax_activation", "jax_log_likelihood", "precision"]
 
 _SQRT3 = math.sqrt(3.0)
 BLOCK = 500  # samples; from 250 to 2500 the time is the same within 5 %
@@ -131,11 +131,7 @@ class Model:
         )
 
     def outputs(
-        self,
-        weights: jax.Array,
-        readouts: jax.Array,
-        inputs: jax.Array,
-        rounding: jax.Array | None = None,
+        self, weights: jax.Array, readouts: jax.Array, inputs: jax.Array, rounding: jax.Array | None = None
     ) -> jax.Array:
         """vᵀσ(Wx/√d)/√k for each column x of the inputs."""
         fields = (weights / math.sqrt(self.d)) @ inputs
@@ -257,3 +253,30 @@ def _from_uniform(values: np.ndarray) -> np.ndarray:
     from scipy.special import erfinv
 
     return np.asarray(math.sqrt(2) * erfinv(np.clip(values / _SQRT3, -1 + 1e-7, 1 - 1e-7)))
+
+
+class JaxChain:
+    """A chain whose whole state is ``_carry``; see :class:`~widthwise.learners.loop.Chain`."""
+
+    _carry: Any
+
+    def network(self) -> tuple[Any, ...]:
+        """Current weights, and readouts if they are learnt; chains first."""
+        raise NotImplementedError
+
+    @property
+    def weights(self) -> np.ndarray:
+        return np.asarray(self.network()[0])
+
+    @property
+    def readouts(self) -> np.ndarray | None:
+        learnt = self.network()[1:]
+        return np.asarray(learnt[0]) if learnt else None
+
+    def save(self) -> dict[str, np.ndarray]:
+        return {f"state:{i}": np.asarray(leaf) for i, leaf in enumerate(jax.tree.leaves(self._carry))}
+
+    def restore(self, saved: dict[str, np.ndarray]) -> None:
+        leaves, structure = jax.tree.flatten(self._carry)
+        saved_leaves = [jnp.asarray(saved[f"state:{i}"]) for i in range(len(leaves))]
+        self._carry = jax.tree.unflatten(structure, saved_leaves)

@@ -89,12 +89,7 @@ class Observer:
     """
 
     def __init__(
-        self,
-        instance: Instance,
-        *,
-        is_matched: bool = False,
-        n_bins: int = _N_BINS,
-        width: int | None = None,
+        self, instance: Instance, *, is_matched: bool = False, n_bins: int = _N_BINS, width: int | None = None
     ) -> None:
         self.instance = instance
         self.is_matched = is_matched
@@ -165,9 +160,7 @@ class Observer:
         return self.groups.mean(np.einsum("ij,ij->i", *seen) / self.instance.d)
 
     def replicas(
-        self,
-        first: tuple[np.ndarray, np.ndarray | None],
-        second: tuple[np.ndarray, np.ndarray | None],
+        self, first: tuple[np.ndarray, np.ndarray | None], second: tuple[np.ndarray, np.ndarray | None]
     ) -> dict[str, float]:
         """Two draws against each other and the teacher: excess error without Nishimori, and both sides of it.
 

@@ -6,7 +6,7 @@ authors' own measurements in :mod:`published`.
 
 from .item import Item, Tables
 from .registry import NAMES, choose, find
-from .reproduce import Outcome, load, reproduce
+from .reproduce import Outcome, announce, load, reproduce
 from .scales import SCALES, Settings, settings_of
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "Outcome",
     "Settings",
     "Tables",
+    "announce",
     "choose",
     "find",
     "load",

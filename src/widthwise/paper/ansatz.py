@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +12,11 @@ from . import marks
 from .compare import deviations
 from .item import Item, Tables
 from .lines import curves
-from .scales import Settings
+from .runs import tasks_over
 from .table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -29,21 +26,6 @@ ALPHA = (0.1, 7.0)
 NAMES = {"equilibrium": "main theory", "factorised": "factorised ansatz", "universal": "universal branch"}
 COLORS = {"equilibrium": "#0072B2", "factorised": "#D55E00", "universal": "#009E73"}
 SOLID: dict[str, Any] = {"ls": "-", "lw": 1.4}
-
-
-def theory(settings: Settings) -> Table:
-    return curves(PROBLEMS, ALPHA, settings.n_points, NAMES)
-
-
-def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from .runs import task
-
-    return [
-        (series, task(problem, settings, alpha, seed, "hmc", "teacher"))
-        for series, problem in PROBLEMS.items()
-        for alpha in settings.alphas
-        for seed in range(settings.n_seeds)
-    ]
 
 
 def draw(tables: Tables) -> Figure:
@@ -165,8 +147,8 @@ ITEM = Item(
     "with the point from which the ansatz selects its specialised solution. Bottom: overlaps of both "
     "theories (for Rademacher readouts, dashed: factorised), with the same runs.",
     problems=PROBLEMS,
-    theory=theory,
-    tasks=tasks,
+    theory=lambda settings: curves(PROBLEMS, ALPHA, settings.n_points, NAMES),
+    tasks=lambda settings: tasks_over(PROBLEMS, settings, [("hmc", "teacher")]),
     draw=draw,
     quantities=("excess_error", "weight_overlap", "matrix_overlap_centred"),
     remarks=remarks,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +11,12 @@ from . import marks
 from .compare import deviations
 from .item import Item, Tables
 from .lines import INFORMED, branch_rows, curve_rows, grid, stretches
+from .runs import tasks_over
 from .scales import Settings
 from .table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -29,6 +27,7 @@ NAMES = {
 }
 PROBLEMS = {name: Problem(name, "rademacher", "homogeneous", channel=1.25, gamma=0.5) for name in NAMES}
 ALPHA = (0.05, 4.0)
+LEARNERS = (("metropolis", "teacher"), ("gamp_rie", "prior"))
 LARGE = 0.6  # overlaps beyond it belong to the branch on which the units are learnt
 
 
@@ -40,17 +39,9 @@ def theory(settings: Settings) -> Table:
     return rows
 
 
-def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from .runs import task
-
-    chosen = []
-    for series, problem in PROBLEMS.items():
-        for alpha in settings.alphas:
-            for seed in range(settings.n_seeds):
-                chosen.append((series, task(problem, settings, alpha, seed, "metropolis", "teacher")))
-                if series != "sigma2":  # odd: nothing for GAMP-RIE to find
-                    chosen.append((series, task(problem, settings, alpha, seed, "gamp_rie", "prior")))
-    return chosen
+def is_made(series: str, learner: str, alpha: float) -> bool:
+    """σ₂ is odd: nothing for GAMP-RIE to find."""
+    return learner != "gamp_rie" or series != "sigma2"
 
 
 def draw(tables: Tables) -> Figure:
@@ -71,19 +62,8 @@ def draw(tables: Tables) -> Figure:
             ax.set_xlim(0, ALPHA[1] + 0.08)
         axes[0, 0].set_ylim(0, 1.13)
         axes[0, 0].set_ylabel(marks.LABELS["excess_error"])
-        marks.legend(
-            figure,
-            {},
-            {
-                "equilibrium": "optimal",
-                "universal": "universal",
-                "specialised": "specialised, metastable",
-            },
-            (("metropolis", "teacher"), ("gamp_rie", "prior")),
-            has_authors=True,
-            loc="outside lower center",
-            ncols=6,
-        )
+        lines = {"equilibrium": "optimal", "universal": "universal", "specialised": "specialised, metastable"}
+        marks.legend(figure, {}, LEARNERS, ncols=6, lines=lines)
     return figure
 
 
@@ -148,7 +128,7 @@ ITEM = Item(
     "at d = 150.",
     problems=PROBLEMS,
     theory=theory,
-    tasks=tasks,
+    tasks=lambda settings: tasks_over(PROBLEMS, settings, LEARNERS, is_made=is_made),
     draw=draw,
     line_of=lambda series, learner, start: INFORMED if start == "teacher" else "universal",
     quantities=("excess_error", "weight_overlap", "matrix_overlap_centred"),

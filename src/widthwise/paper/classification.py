@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,13 +11,12 @@ from ..theory import error, learning_curve
 from . import marks
 from .item import Item, Tables
 from .lines import grid, parameters
+from .runs import tasks_over
 from .scales import Settings
 from .table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -45,16 +43,6 @@ def theory(settings: Settings) -> Table:
                 row |= {"branch": point.branch, "status": point.status, "zero_one_error": float(share)}
                 rows.append(row | {"excess_error": point.excess_error})
     return rows
-
-
-def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from .runs import task
-
-    return [
-        (RUN, task(PROBLEMS[RUN], settings, alpha, seed, "gamp_rie", "prior"))
-        for alpha in settings.alphas
-        for seed in range(settings.n_seeds)
-    ]
 
 
 def draw(tables: Tables) -> Figure:
@@ -102,7 +90,7 @@ ITEM = Item(
     "branch.",
     problems=PROBLEMS,
     theory=theory,
-    tasks=tasks,
+    tasks=lambda settings: tasks_over({RUN: PROBLEMS[RUN]}, settings, [("gamp_rie", "prior")]),
     draw=draw,
     remarks=remarks,
 )

@@ -1,7 +1,8 @@
-"""Measured against predicted: means over instances, standard errors, and the verdict on each.
+"""Measured against predicted, and printed in the paper against ours, with a verdict on each.
 
-Only GAMP-RIE has a prediction at finite d, from which its deviations are then taken. ``replica_excess_error``
-is the formula of two replicas, which holds out of equilibrium too.
+Of measurements there are means over instances with their standard errors. Only GAMP-RIE has a prediction at
+finite d, from which its deviations are then taken. ``replica_excess_error`` is the formula of two replicas,
+which holds out of equilibrium too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._version import __version__
 from ..networks.comparison import Mean, interval, mean_of, pooled, scale_of, verdict
 from ..problem import Problem
 from ..theory.overlap_profile import overlap_profile
@@ -22,7 +24,7 @@ from .item import Item, Tables
 from .lines import predictions
 from .table import Table
 
-__all__ = ["compare", "deviations", "judged", "means"]
+__all__ = ["compare", "deviations", "judged", "means", "printed_row", "unit_of"]
 
 _BLOCKS = 4  # of a run, from which the error of a single instance comes
 
@@ -160,3 +162,30 @@ def _predicted(problem: Problem, row: Any, solution: Solution) -> float:
         readout = row.get("readout", solution.readout_values[-1])
         return float(solution.weight_overlap[np.argmin(np.abs(solution.readout_values - readout))])
     return float(overlap_profile(solution, [row["readout"]])[0])
+
+
+def unit_of(printed: str) -> float:
+    """One unit of the last digit of a number as printed, e.g. 0.001 of "0.883" and 1e-8 of "1.115e-5"."""
+    mantissa, _, exponent = printed.lower().partition("e")
+    digits = len(mantissa.partition(".")[2])
+    return 10.0 ** (int(exponent or 0) - digits)
+
+
+def printed_row(
+    place: str, quantity: str, case: str, printed: str, ours: float, reason: str = ""
+) -> dict[str, Any]:
+    """One line of the comparison; ``reason`` is kept only where the numbers differ."""
+    unit = unit_of(printed)
+    difference = abs(ours - float(printed))
+    # half a unit is rounding; a little more, printed values that were themselves cut or rounded twice
+    verdict = "agrees" if difference <= 0.501 * unit else "last digit" if difference <= unit else "differs"
+    return {
+        "place": place,
+        "quantity": quantity,
+        "case": case,
+        "printed": printed,
+        "ours": ours,
+        "verdict": verdict,
+        "reason": "" if verdict == "agrees" else reason,
+        "version": __version__,
+    }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..problem import Problem
@@ -10,38 +9,22 @@ from . import marks
 from .compare import deviations
 from .item import Item, Tables
 from .lines import curves
-from .scales import Settings
-from .table import Table
+from .runs import tasks_over
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
 NAMES = {"relu": "ReLU", "elu": "ELU"}
 PROBLEMS = {name: Problem(name, "rademacher", "homogeneous", channel=0.1, gamma=0.5) for name in NAMES}
 ALPHA = (0.05, 4.0)
+LEARNERS = (("gamp_rie", "prior"), ("metropolis", "random"))
 INSET = 2.0  # chains from random weights are shown up to here
 
 
-def theory(settings: Settings) -> Table:
-    return curves(PROBLEMS, ALPHA, settings.n_points, ("equilibrium", "universal"))
-
-
-def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from .runs import task
-
-    chosen = []
-    for series, problem in PROBLEMS.items():
-        for alpha in settings.alphas:
-            for seed in range(settings.n_seeds):
-                chosen.append((series, task(problem, settings, alpha, seed, "gamp_rie", "prior")))
-                if alpha <= INSET:
-                    random = task(problem, settings, alpha, seed, "metropolis", "random", n_chains=2)
-                    chosen.append((series, random))
-    return chosen
+def is_made(series: str, learner: str, alpha: float) -> bool:
+    return learner == "gamp_rie" or alpha <= INSET
 
 
 def draw(tables: Tables) -> Figure:
@@ -62,15 +45,8 @@ def draw(tables: Tables) -> Figure:
             ax.set_ylim(0, 0.105)
         axes[0, 0].set_title("GAMP-RIE")
         axes[0, 1].set_title("chains out of equilibrium, two replicas")
-        marks.legend(
-            figure,
-            {name: marks.activation_color(key) for key, name in NAMES.items()},
-            {"equilibrium": "optimal", "universal": "universal branch"},
-            (("gamp_rie", "prior"), ("metropolis", "random")),
-            has_authors=True,
-            loc="outside lower center",
-            ncols=7,
-        )
+        colors = {name: marks.activation_color(key) for key, name in NAMES.items()}
+        marks.legend(figure, colors, LEARNERS, ncols=7)
     return figure
 
 
@@ -97,8 +73,10 @@ ITEM = Item(
     "from random weights, by the formula of two replicas, which needs no equilibrium (squares). Bars are "
     "standard errors over instances. Pale: the authors' measurements at d = 150.",
     problems=PROBLEMS,
-    theory=theory,
-    tasks=tasks,
+    theory=lambda settings: curves(PROBLEMS, ALPHA, settings.n_points, ("equilibrium", "universal")),
+    tasks=lambda settings: tasks_over(
+        PROBLEMS, settings, LEARNERS, is_made=is_made, metropolis={"n_chains": 2}
+    ),
     draw=draw,
     quantities=("excess_error", "replica_excess_error"),
     remarks=remarks,

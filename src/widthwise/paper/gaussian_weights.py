@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..problem import Problem
@@ -10,13 +9,10 @@ from . import marks
 from .compare import deviations
 from .item import Item, Tables
 from .lines import curves
-from .scales import Settings
-from .table import Table
+from .runs import tasks_over
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -31,22 +27,9 @@ ALPHA = (0.05, 8.0)
 LEARNERS = (("hmc", "teacher"), ("hmc", "random"), ("adam", "random"), ("gamp_rie", "prior"))
 
 
-def theory(settings: Settings) -> Table:
-    return curves(PROBLEMS, ALPHA, settings.n_points, ("equilibrium", "universal"))
-
-
-def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from .runs import task
-
-    return [
-        (series, task(problem, settings, alpha, seed, learner, start))
-        for series, problem in PROBLEMS.items()
-        for alpha in settings.alphas
-        for seed in range(settings.n_seeds)
-        for learner, start in LEARNERS
-        # without a quadratic part GAMP-RIE is a linear regression
-        if not (learner == "gamp_rie" and problem.activation.name != "relu")
-    ]
+def is_made(series: str, learner: str, alpha: float) -> bool:
+    """Without a quadratic part GAMP-RIE is a linear regression."""
+    return learner != "gamp_rie" or series.startswith("relu")
 
 
 def draw(tables: Tables) -> Figure:
@@ -67,15 +50,8 @@ def draw(tables: Tables) -> Figure:
             ax.set_xticks([0, 2, 4, 6, 8])
         axes[0, 0].set_ylabel(marks.LABELS["excess_error"])
         axes[0, 0].set_ylim(0, 0.115)
-        marks.legend(
-            figure,
-            {name: marks.activation_color(key) for key, name in ACTIVATIONS.items()},
-            {"equilibrium": "optimal", "universal": "universal branch"},
-            LEARNERS,
-            has_authors=True,
-            loc="outside lower center",
-            ncols=5,
-        )
+        colors = {name: marks.activation_color(key) for key, name in ACTIVATIONS.items()}
+        marks.legend(figure, colors, LEARNERS, ncols=5)
     return figure
 
 
@@ -122,8 +98,8 @@ ITEM = Item(
     "error of Adam, stopped at its best; triangles: GAMP-RIE. Bars are standard errors over instances. "
     "Pale: the authors' HMC at d = 150 and GAMP-RIE at d = 200.",
     problems=PROBLEMS,
-    theory=theory,
-    tasks=tasks,
+    theory=lambda settings: curves(PROBLEMS, ALPHA, settings.n_points, ("equilibrium", "universal")),
+    tasks=lambda settings: tasks_over(PROBLEMS, settings, LEARNERS, is_made=is_made),
     draw=draw,
     line_of=line_of,
     quantities=("excess_error", "replica_excess_error"),

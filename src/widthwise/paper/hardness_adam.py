@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from ..networks.comparison import mean_of
 from ..problem import Problem
-from ..theory import solve
 from . import marks
 from .hardness_runs import (
+    branch_rows,
     chosen_tasks,
     crossings_of,
     draw_times,
     draw_trajectories,
     fit_rows,
+    fit_table,
     likelier,
     times_of,
 )
-from .item import Item, Printed, Tables
-from .lines import parameters
-from .scales import Settings
+from .item import Item, Tables
 from .table import Table
 
 if TYPE_CHECKING:
@@ -39,6 +38,7 @@ NAMES = {
 PROBLEMS = {law: Problem("relu", "gaussian", law, channel=1e-4, gamma=0.5) for law in NAMES}
 ALPHA = 5.0
 THRESHOLDS = (0.008, 0.010, 0.012)
+LEVELS = dict.fromkeys(NAMES, THRESHOLDS)
 SHOWN = {law: name for law, name in NAMES.items() if law != "uniform"}
 
 PRINTED = {
@@ -50,35 +50,6 @@ PRINTED = {
 """χ² of the paper's Table 2, in the order of the thresholds."""
 
 
-def theory(settings: Settings) -> Table:
-    rows = Table()
-    for law, problem in PROBLEMS.items():
-        for line in ("equilibrium", "universal"):
-            solution = solve(problem, ALPHA, branch=line)
-            row = {"series": law, "line": line, **parameters(problem), "alpha": ALPHA}
-            rows.append(row | {"status": solution.status, "excess_error": solution.excess_error})
-    return rows
-
-
-def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from ..studies.hardness import HardnessStudy
-
-    studies = {
-        law: HardnessStudy(
-            problem,
-            "adam",
-            settings["d"],
-            range(settings.n_seeds),
-            ALPHA,
-            settings.iterations["adam"],
-            settings["record_every"],
-            THRESHOLDS,
-        )
-        for law, problem in PROBLEMS.items()
-    }
-    return chosen_tasks(studies, settings)
-
-
 def traced(task: Task) -> tuple[str, ...]:
     """Trajectories are those of the batch size n/4, as in the paper."""
     is_largest = task.settings["batch_size"] == round(task.alpha * task.d**2) >> 2
@@ -88,7 +59,7 @@ def traced(task: Task) -> tuple[str, ...]:
 
 def compared(tables: Tables) -> Table:
     """Both laws for every threshold, ours beside the χ² that the paper prints (at other d)."""
-    rows = fit_rows(crossings_of(tables.measured, dict.fromkeys(NAMES, THRESHOLDS)))
+    rows = fit_rows(crossings_of(tables.measured, LEVELS))
     judged = Table()
     for row in rows:
         printed = PRINTED[row["readouts"]][row["law"]][THRESHOLDS.index(row["threshold"])]
@@ -99,7 +70,7 @@ def compared(tables: Tables) -> Table:
 def draw(tables: Tables) -> Figure:
     with marks.applied():
         figure, axes = marks.figure(4, 3, width=marks.PAGE, height=8.2)
-        crossings = crossings_of(tables.measured, dict.fromkeys(NAMES, THRESHOLDS))
+        crossings = crossings_of(tables.measured, LEVELS)
         draw_times(axes[:3, :2], crossings, tables.comparison, SHOWN)
         for ax, (law, name) in zip(axes[:3, 2], SHOWN.items(), strict=True):
             draw_trajectories(ax, tables.traces.where(series=law), "excess_error")
@@ -146,22 +117,6 @@ def _draw_linear(ax: Any, crossings: Sequence[Any]) -> None:
         ax.legend(frameon=False)
 
 
-def as_table(tables: Tables) -> Printed:
-    header = ["readouts", "ε*", "law", "runs", "never crossed", "χ² (ours)", "χ² (paper)", "exponent", "95 %"]
-    rows = []
-    for row in tables.comparison:
-        exponent = row["a"] if row["law"] == "exponential" else row["b"]
-        interval = f"{row['low']:.3g} to {row['high']:.3g}"
-        cells = [NAMES[row["series"]], row["threshold"], row["law"], row["n_runs"], row["n_censored"]]
-        cells += [_chi(row["chi_square"]), row["printed_chi_square"], f"{exponent:.3g}", interval]
-        rows.append([*cells, f"{row['preferred']:.0%}"])
-    return [*header, "likelier in"], rows
-
-
-def _chi(value: float) -> str:
-    return f"{value:.2f}" if value == value else "–"
-
-
 def remarks(tables: Tables) -> list[str]:
     sizes = sorted({row["d"] for row in tables.measured})
     ours = f", d = {sizes[0]} to {sizes[-1]}," if sizes else ""
@@ -186,12 +141,12 @@ ITEM = Item(
     "with power-law fits (centre); trajectories of the test error (right; shaded: one standard deviation "
     "over instances); the lowest threshold in linear scale with both fits, and uniform readouts (bottom).",
     problems=PROBLEMS,
-    theory=theory,
-    tasks=tasks,
+    theory=lambda settings: branch_rows(PROBLEMS, ALPHA, ("equilibrium", "universal")),
+    tasks=lambda settings: chosen_tasks(PROBLEMS, "adam", ALPHA, LEVELS, settings),
     draw=draw,
     compare=compared,
     traced=traced,
     observe=lambda result: times_of(result, THRESHOLDS, is_above=False),
-    table=as_table,
+    table=lambda tables: fit_table(tables.comparison, NAMES, "ε*"),
     remarks=remarks,
 )

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..problem import Problem
-from ..theory import solve
 from . import marks
-from .compare import compare, deviations
+from .compare import compare, deviations, printed_row
 from .hardness_runs import (
     COLORS,
+    branch_rows,
     chosen_tasks,
     crossings_of,
     draw_times,
     draw_trajectories,
     fit_rows,
+    fit_table,
     likelier,
     times_of,
 )
-from .item import Item, Printed, Tables
-from .lines import parameters
-from .printed import printed_row
-from .scales import Settings
+from .item import Item, Tables
 from .table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -44,39 +37,9 @@ THRESHOLDS = {
 }
 
 
-def theory(settings: Settings) -> Table:
-    rows = Table()
-    for law, problem in PROBLEMS.items():
-        for line in ("specialised", "universal"):
-            solution = solve(problem, ALPHA, branch=line)
-            row = {"series": law, "line": line, **parameters(problem), "alpha": ALPHA}
-            row |= {"status": solution.status, "excess_error": solution.excess_error}
-            rows.append(row | {"matrix_overlap_centred": solution.matrix_overlap_centred})
-    return rows
-
-
-def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from ..studies.hardness import HardnessStudy
-
-    studies = {
-        law: HardnessStudy(
-            problem,
-            "hmc",
-            settings["d"],
-            range(settings.n_seeds),
-            ALPHA,
-            settings.iterations["hmc"],
-            settings["record_every"],
-            THRESHOLDS[law],
-        )
-        for law, problem in PROBLEMS.items()
-    }
-    return chosen_tasks(studies, settings)
-
-
 def published_chi_squares() -> Table:
     """The paper's Table 3 from the authors' published times, by the same formula."""
-    from ..studies.hardness_published import PRINTED_CHI_SQUARE, published_chi_square
+    from ..studies.published import PRINTED_CHI_SQUARE, published_chi_square
 
     found = published_chi_square()
     rows = Table()
@@ -122,7 +85,7 @@ def draw(tables: Tables) -> Figure:
 
 def _draw_published(ax: Any, law: str) -> None:
     """The authors' means, without instances that never crossed, where our axis ends or a little beyond."""
-    from ..studies.hardness_published import read_published
+    from ..studies.published import read_published
 
     points = [p for p in read_published() if p.readouts == law]
     for level, color in zip(sorted({p.threshold for p in points}), COLORS, strict=True):
@@ -147,30 +110,6 @@ def _draw_runs(ax: Any, tables: Tables, law: str) -> None:
     ax.set_ylabel(marks.LABELS["matrix_overlap_centred"])
     if tables.traces:
         ax.legend(frameon=False, loc="lower right", handlelength=1.2)
-
-
-def as_table(tables: Tables) -> Printed:
-    header = [
-        "readouts",
-        "q₂*",
-        "law",
-        "runs",
-        "never crossed",
-        "χ² (ours)",
-        "exponent",
-        "95 %",
-        "likelier in",
-    ]
-    rows = []
-    for row in tables.comparison:
-        if "chi_square" not in row:
-            continue
-        exponent = row["a"] if row["law"] == "exponential" else row["b"]
-        chi = f"{row['chi_square']:.2f}" if np.isfinite(row["chi_square"]) else "–"
-        cells = [NAMES[row["series"]], row["threshold"], row["law"], row["n_runs"], row["n_censored"], chi]
-        cells += [f"{exponent:.3g}", f"{row['low']:.3g} to {row['high']:.3g}", f"{row['preferred']:.0%}"]
-        rows.append(cells)
-    return header, rows
 
 
 def remarks(tables: Tables) -> list[str]:
@@ -198,8 +137,8 @@ ITEM = Item(
     "log-log with power-law fits (centre), and the overlap along the runs (right; shaded: one standard "
     "deviation). Pale: the authors'.",
     problems=PROBLEMS,
-    theory=theory,
-    tasks=tasks,
+    theory=lambda settings: branch_rows(PROBLEMS, ALPHA, ("specialised", "universal")),
+    tasks=lambda settings: chosen_tasks(PROBLEMS, "hmc", ALPHA, THRESHOLDS, settings),
     draw=draw,
     compare=compared,
     line_of=lambda series, learner, start: "specialised",
@@ -208,6 +147,6 @@ ITEM = Item(
     observe=lambda result: times_of(
         result, THRESHOLDS[str(result.task.problem.readouts.name)], is_above=True
     ),
-    table=as_table,
+    table=lambda tables: fit_table(tables.comparison, NAMES, "q₂*"),
     remarks=remarks,
 )

@@ -10,22 +10,27 @@ import numpy as np
 
 from ..networks.comparison import mean_of
 from ..problem import Problem
+from ..theory import solve
 from . import marks
+from .item import Printed
+from .lines import parameters
 from .scales import Settings
 from .table import Table
 
 if TYPE_CHECKING:
-    from ..studies.hardness import Crossing, HardnessStudy
+    from ..studies.hardness import Crossing
     from ..sweeps.result import Result
     from ..sweeps.task import Task
 
 __all__ = [
     "COLORS",
+    "branch_rows",
     "chosen_tasks",
     "crossings_of",
     "draw_times",
     "draw_trajectories",
     "fit_rows",
+    "fit_table",
     "likelier",
     "times_of",
 ]
@@ -35,11 +40,41 @@ _MARKERS = ("o", "s", "^")
 _D_COLORS = "viridis"
 
 
-def chosen_tasks(studies: Mapping[str, HardnessStudy], settings: Settings) -> list[tuple[str, Task]]:
+def branch_rows(problems: Mapping[str, Problem], alpha: float, branches: Sequence[str]) -> Table:
+    """Branches of the theory between which runs move."""
+    rows = Table()
+    for law, problem in problems.items():
+        for line in branches:
+            solution = solve(problem, alpha, branch=line)
+            row = {"series": law, "line": line, **parameters(problem), "alpha": alpha}
+            row |= {"status": solution.status, "excess_error": solution.excess_error}
+            rows.append(row | {"matrix_overlap_centred": solution.matrix_overlap_centred})
+    return rows
+
+
+def chosen_tasks(
+    problems: Mapping[str, Problem],
+    learner: str,
+    alpha: float,
+    thresholds: Mapping[str, Sequence[float]],
+    settings: Settings,
+) -> list[tuple[str, Task]]:
     """The runs of all studies; of the batch sizes, the ``n_batches`` largest (all if None)."""
+    from ..studies.hardness import HardnessStudy
+
     chosen = []
     n_batches = settings.more.get("n_batches")
-    for series, study in studies.items():
+    for series, problem in problems.items():
+        study = HardnessStudy(
+            problem,
+            learner,
+            settings["d"],
+            range(settings.n_seeds),
+            alpha,
+            settings.iterations[learner],
+            settings["record_every"],
+            tuple(thresholds[series]),
+        )
         for task in study.tasks():
             n = round(task.alpha * task.d**2)
             batch = task.settings.get("batch_size")
@@ -104,6 +139,23 @@ def fit_rows(crossings: Sequence[Crossing], n_bootstrap: int = 200) -> Table:
         except ValueError:  # too few runs crossed
             continue
     return rows
+
+
+def fit_table(fits: Table, names: Mapping[str, str], threshold: str) -> Printed:
+    """The fits as a printed table, with the χ² of the paper where a row has it."""
+    fits = Table(row for row in fits if "chi_square" in row)
+    has_printed = any("printed_chi_square" in row for row in fits)
+    header = ["readouts", threshold, "law", "runs", "never crossed", "χ² (ours)"]
+    header += [*(["χ² (paper)"] if has_printed else []), "exponent", "95 %", "likelier in"]
+    rows = []
+    for row in fits:
+        exponent = row["a"] if row["law"] == "exponential" else row["b"]
+        chi = f"{row['chi_square']:.2f}" if math.isfinite(row["chi_square"]) else "–"
+        cells = [names[row["series"]], row["threshold"], row["law"], row["n_runs"], row["n_censored"], chi]
+        cells += [row["printed_chi_square"]] if has_printed else []
+        cells += [f"{exponent:.3g}", f"{row['low']:.3g} to {row['high']:.3g}", f"{row['preferred']:.0%}"]
+        rows.append(cells)
+    return header, rows
 
 
 def likelier(fits: Table) -> str:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..problem import Problem
+from .compare import printed_row
 from .item import Item, Printed, Tables
-from .printed import printed_row
 from .scales import Settings
 from .table import Table
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["ITEM"]
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..problem import Problem
 from . import marks
 from .item import Item, Tables
 from .lines import curves
-from .scales import Settings
-from .table import Table
+from .runs import tasks_over
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -28,22 +24,7 @@ PROBLEMS = {
     case: Problem("sigma3", case.split("/")[0], case.split("/")[1], channel=1.25, gamma=0.5) for case in CASES
 }
 ALPHA = (0.2, 8.0)
-
-
-def theory(settings: Settings) -> Table:
-    return curves(PROBLEMS, ALPHA, settings.n_points, ("equilibrium", "universal"))
-
-
-def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from .runs import task
-
-    return [
-        (series, task(problem, settings, alpha, seed, "hmc", start))
-        for series, problem in PROBLEMS.items()
-        for alpha in settings.alphas
-        for seed in range(settings.n_seeds)
-        for start in ("teacher", "random")
-    ]
+LEARNERS = (("hmc", "teacher"), ("hmc", "random"))
 
 
 def draw(tables: Tables) -> Figure:
@@ -62,22 +43,14 @@ def draw(tables: Tables) -> Figure:
             ax.set_xticks([0, 2, 4, 6, 8])
         axes[0, 0].set_ylabel(marks.LABELS["excess_error"])
         axes[0, 0].set_ylim(0, 0.95)
-        marks.legend(
-            figure,
-            {},
-            {"equilibrium": "optimal", "universal": "universal branch"},
-            (("hmc", "teacher"), ("hmc", "random")),
-            has_authors=True,
-            loc="outside lower center",
-            ncols=5,
-        )
+        marks.legend(figure, {}, LEARNERS, ncols=5)
     return figure
 
 
 def remarks(tables: Tables) -> list[str]:
     return [
         "Of the authors' eight instances with uniform weights only the last four are used, as in their own "
-        "statistics: the mean of the other four equals that of Gaussian weights.",
+        "statistics: the mean of the other four equals that of Gaussian weights."
     ]
 
 
@@ -89,8 +62,8 @@ ITEM = Item(
     "branch. Circles and crosses: HMC from the teacher and from random weights; pale: the authors' at d = "
     "150, which they published beside their code without a figure. Bars are standard errors.",
     problems=PROBLEMS,
-    theory=theory,
-    tasks=tasks,
+    theory=lambda settings: curves(PROBLEMS, ALPHA, settings.n_points, ("equilibrium", "universal")),
+    tasks=lambda settings: tasks_over(PROBLEMS, settings, LEARNERS),
     draw=draw,
     # chains find the specialised branch from either start
     line_of=lambda series, learner, start: "equilibrium",

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
+from ..plotting.style import STATE_NAMES, state_of
 from ..problem import Problem
 from ..theory import learning_curve, solutions, trace_branches, transitions
 from ..theory.solution import Solution
@@ -103,8 +104,7 @@ def branch_rows(series: str, problem: Problem, low: float, high: float, n_points
     rows = Table()
     for number, branch in enumerate(trace_branches(problem, (low, high), n_points, at=changes)):
         for point in branch:
-            stable = "metastable" if point.is_stable else "unstable"
-            state = "equilibrium" if point.is_equilibrium else stable
+            state = STATE_NAMES[state_of(point)]
             rows.append(_row(series, f"branch {number}", point) | {"state": state})
     return rows
 

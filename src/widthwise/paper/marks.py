@@ -118,33 +118,30 @@ def authors(ax: Axes, rows: Table, color: Any = GREY) -> None:
         )
 
 
+BRANCHES = {"equilibrium": "optimal", "universal": "universal branch"}
+"""Lines as legends call them."""
+
+
 def legend(
-    target: Any,
+    figure: Any,
     colors: dict[str, Any],
-    lines: dict[str, str] | None = None,
-    measured: Sequence[tuple[str, str]] = (),
+    measured: Sequence[tuple[str, str]],
     *,
-    has_authors: bool = False,
-    **options: Any,
+    ncols: int,
+    lines: dict[str, str] = BRANCHES,
 ) -> None:
-    """Colours, line styles and markers of a figure, each said once; for axes or for a whole figure."""
+    """Colours, line styles and markers of a figure, each said once below it."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color=color, lw=2.2, label=name) for name, color in colors.items()]
-    for line, name in (lines or {}).items():
+    for line, name in lines.items():
         handles.append(Line2D([], [], color="0.25", label=name, **LINE_STYLES[line]))
     for key in measured:
         handles.append(Line2D([], [], color="0.25", ls="none", label=NAMES[key], **MARKERS[key]))
-    if has_authors:
-        handles.append(
-            Line2D(
-                [], [], color="0.6", ls="none", marker="o", ms=3, mew=0.6, mfc="none", label="authors (pale)"
-            )
-        )
-    target.legend(
-        handles=handles,
-        **({"frameon": False, "handlelength": 2.0, "labelspacing": 0.3, "columnspacing": 1.2} | options),
-    )
+    pale: dict[str, Any] = {"color": "0.6", "marker": "o", "ms": 3, "mew": 0.6, "mfc": "none"}
+    handles.append(Line2D([], [], ls="none", label="authors (pale)", **pale))
+    sizes: dict[str, Any] = {"handlelength": 2.0, "labelspacing": 0.3, "columnspacing": 1.2}
+    figure.legend(handles=handles, frameon=False, loc="outside lower center", ncols=ncols, **sizes)
 
 
 def save(made: Figure, stem: Path) -> list[Path]:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ..problem import Problem
 from ..theory import onset, solve
+from .compare import printed_row
 from .hermite import theory as hermite_rows
 from .item import Item, Printed, Tables
-from .printed import printed_row
 from .scales import Settings, settings_of
 from .table import Table
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["ITEM"]
 

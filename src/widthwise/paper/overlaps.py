@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,13 +15,12 @@ from .compare import judged
 from .item import Item, Tables
 from .lines import parameters
 from .published import dynamics
+from .runs import tasks_over
 from .scales import Settings
 from .table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -66,16 +64,6 @@ def theory(settings: Settings) -> Table:
 def _cases() -> list[tuple[str, Problem, float]]:
     ours = [(series, PROBLEMS[series], alpha) for series, alpha in CASES.items()]
     return ours + [("authors", THEIRS, entry["alpha"]) for entry in dynamics()]
-
-
-def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from .runs import task
-
-    return [
-        (series, task(PROBLEMS[series], settings, alpha, seed, "hmc", "teacher"))
-        for series, alpha in CASES.items()
-        for seed in range(settings.n_seeds)
-    ]
 
 
 def compared(tables: Tables) -> Table:
@@ -189,7 +177,9 @@ ITEM = Item(
     "predicted excess error.",
     problems=PROBLEMS,
     theory=theory,
-    tasks=tasks,
+    tasks=lambda settings: tasks_over(
+        PROBLEMS, settings, [("hmc", "teacher")], alphas=lambda series: (CASES[series],)
+    ),
     draw=draw,
     compare=compared,
     traced=lambda task: ("excess_error", "overlap_power"),

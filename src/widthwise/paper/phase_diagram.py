@@ -118,7 +118,7 @@ def remarks(tables: Tables) -> list[str]:
     same = sum(row["check"] == "same" for row in tables.comparison)
     return [
         f"No measurement: at {same} of {len(tables.comparison)} widths the first line of the diagram is the "
-        "criterion of the onset to 1e-6, which compares the theory with itself and is not counted above.",
+        "criterion of the onset to 1e-6, which compares the theory with itself and is not counted above."
     ]
 
 

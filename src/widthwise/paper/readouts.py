@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,13 +12,12 @@ from ..theory.overlap_profile import overlap_profile
 from . import marks
 from .item import Item, Tables
 from .lines import INFORMED, branch_rows, curve_rows, grid, parameters, stretches
+from .runs import tasks_over
 from .scales import Settings
 from .table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from ..sweeps.task import Task
 
 __all__ = ["ITEM"]
 
@@ -46,18 +44,6 @@ def theory(settings: Settings) -> Table:
     rows += curve_rows(STEPS, problem, grid(problem, *ALPHA, settings.n_points), "equilibrium")
     rows += branch_rows(STEPS, problem, *ALPHA, settings.n_points // 2)
     return rows
-
-
-def tasks(settings: Settings) -> Sequence[tuple[str, Task]]:
-    from .runs import task
-
-    alphas = {PROFILE: settings["profile_alphas"], STEPS: settings.alphas}
-    return [
-        (series, task(problem, settings, alpha, seed, "hmc", "teacher"))
-        for series, problem in PROBLEMS.items()
-        for alpha in alphas[series]
-        for seed in range(settings.n_seeds)
-    ]
 
 
 def draw(tables: Tables) -> Figure:
@@ -138,7 +124,12 @@ ITEM = Item(
     "(dotted: metastable); points: HMC started on the teacher, with standard errors over instances.",
     problems=PROBLEMS,
     theory=theory,
-    tasks=tasks,
+    tasks=lambda settings: tasks_over(
+        PROBLEMS,
+        settings,
+        [("hmc", "teacher")],
+        alphas=lambda series: settings["profile_alphas"] if series == PROFILE else settings.alphas,
+    ),
     draw=draw,
     # chains from the teacher stay where they can, also below the transitions of tanh
     line_of=lambda series, learner, start: INFORMED if series == STEPS else "equilibrium",

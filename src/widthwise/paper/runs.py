@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,42 @@ from .lines import parameters
 from .scales import Settings
 from .table import Table
 
-__all__ = ["row_of", "task", "trace_rows"]
+__all__ = ["row_of", "tasks_over", "trace_rows"]
 
 
-def task(
-    problem: Problem, settings: Settings, alpha: float, seed: int, learner: str, start: str, **options: Any
+def tasks_over(
+    problems: Mapping[str, Problem],
+    settings: Settings,
+    learners: Sequence[tuple[str, str]],
+    *,
+    alphas: Callable[[str], Sequence[float]] | None = None,
+    is_made: Callable[[str, str, float], bool] = lambda series, learner, alpha: True,
+    **options: Mapping[str, Any],
+) -> list[tuple[str, Task]]:
+    """Runs of learners (name and start) on all instances of the problems, at the size of the settings.
+
+    ``alphas`` says which for each series, and ``is_made`` which (series, learner, α) there are; ``options``
+    go to the learner of their name.
+    """
+    return [
+        (series, _task(problem, settings, alpha, seed, learner, start, options.get(learner, {})))
+        for series, problem in problems.items()
+        for alpha in (settings.alphas if alphas is None else alphas(series))
+        for seed in range(settings.n_seeds)
+        for learner, start in learners
+        if is_made(series, learner, alpha)
+    ]
+
+
+def _task(
+    problem: Problem,
+    settings: Settings,
+    alpha: float,
+    seed: int,
+    learner: str,
+    start: str,
+    options: Mapping[str, Any],
 ) -> Task:
-    """A run at the size that the settings ask for; ``options`` go to the learner."""
     how = {"start": start, "iterations": settings.iterations[learner], **options}
     return Task(problem, settings.d, alpha, seed, learner, how)
 
@@ -34,11 +64,7 @@ def row_of(series: str, result: Result) -> dict[str, Any]:
     row: dict[str, Any] = {
         "series": series,
         **parameters(task.problem),
-        "learner": task.learner,
-        "start": task.settings.get("start", ""),
-        "d": task.d,
-        "alpha": task.alpha,
-        "seed": task.seed,
+        **_place(task),
         "iterations": task.settings.get("iterations", ""),
         "status": result.status if result.status == "failed" else result.run_status,
         "key": task.key,
@@ -66,6 +92,11 @@ def row_of(series: str, result: Result) -> dict[str, Any]:
     return row
 
 
+def _place(task: Task) -> dict[str, Any]:
+    start = task.settings.get("start", "")
+    return {"learner": task.learner, "start": start, "d": task.d, "alpha": task.alpha, "seed": task.seed}
+
+
 def trace_rows(series: str, result: Result, names: tuple[str, ...], n_rows: int = 101) -> Table:
     """Observables along the first chain of a run, at most ``n_rows`` of them."""
     if result.status == "failed" or not names:
@@ -73,15 +104,7 @@ def trace_rows(series: str, result: Result, names: tuple[str, ...], n_rows: int 
     iterations = result.trace["draw"][1]
     pick = np.unique(np.linspace(0, iterations.size - 1, min(n_rows, iterations.size)).astype(int))
     task = result.task
-    shared = {
-        "series": series,
-        "learner": task.learner,
-        "start": task.settings.get("start", ""),
-        "d": task.d,
-        "alpha": task.alpha,
-        "seed": task.seed,
-        "key": task.key[:KEY_LENGTH],
-    }
+    shared = {"series": series, **_place(task), "key": task.key[:KEY_LENGTH]}
     return Table(
         shared
         | {"iteration": int(iterations[i])}

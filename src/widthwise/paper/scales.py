@@ -43,11 +43,7 @@ def _steps(first: float, last: float, step: float) -> tuple[float, ...]:
 
 _TABLE: dict[str, dict[str, dict[str, Any]]] = {
     "gaussian-weights": {
-        "smoke": {
-            "d": 24,
-            "alphas": (2.0,),
-            "iterations": {"hmc": 60, "adam": 300, "gamp_rie": 60},
-        },
+        "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 60, "adam": 300, "gamp_rie": 60}},
         "laptop": {
             "d": 60,
             "n_seeds": 2,
@@ -62,11 +58,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "binary-weights": {
-        "smoke": {
-            "d": 30,
-            "alphas": (0.6, 2.2),
-            "iterations": {"metropolis": 200, "gamp_rie": 60},
-        },
+        "smoke": {"d": 30, "alphas": (0.6, 2.2), "iterations": {"metropolis": 200, "gamp_rie": 60}},
         "laptop": {
             "d": 60,
             "n_seeds": 4,
@@ -81,12 +73,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "readouts": {
-        "smoke": {
-            "d": 24,
-            "alphas": (2.0,),
-            "iterations": {"hmc": 60},
-            "more": {"profile_alphas": (2.0,)},
-        },
+        "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 60}, "more": {"profile_alphas": (2.0,)}},
         "laptop": {
             "d": 60,
             "n_seeds": 2,
@@ -109,18 +96,8 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
     },
     "ansatz": {
         "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 60}},
-        "laptop": {
-            "d": 60,
-            "n_seeds": 3,
-            "alphas": (0.5, 1.0, 2.0, 4.0),
-            "iterations": {"hmc": 1000},
-        },
-        "paper": {
-            "d": 150,
-            "n_seeds": 10,
-            "alphas": _steps(0.5, 7.0, 0.5),
-            "iterations": {"hmc": 1250},
-        },
+        "laptop": {"d": 60, "n_seeds": 3, "alphas": (0.5, 1.0, 2.0, 4.0), "iterations": {"hmc": 1000}},
+        "paper": {"d": 150, "n_seeds": 10, "alphas": _steps(0.5, 7.0, 0.5), "iterations": {"hmc": 1250}},
     },
     "gamp-rie": {
         "smoke": {"d": 30, "alphas": (1.0, 2.0), "iterations": {"metropolis": 60, "gamp_rie": 60}},
@@ -140,12 +117,7 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
     "hmc-sigma3": {
         "smoke": {"d": 24, "alphas": (2.0,), "iterations": {"hmc": 60}},
         "laptop": {"d": 60, "n_seeds": 2, "alphas": (1.0, 3.0), "iterations": {"hmc": 400}},
-        "paper": {
-            "d": 150,
-            "n_seeds": 4,
-            "alphas": _steps(0.5, 8.0, 0.5),
-            "iterations": {"hmc": 500},
-        },
+        "paper": {"d": 150, "n_seeds": 4, "alphas": _steps(0.5, 8.0, 0.5), "iterations": {"hmc": 500}},
     },
     "classification": {
         "smoke": {"d": 30, "alphas": (3.0,), "iterations": {"gamp_rie": 60}, "n_points": 12},
@@ -155,18 +127,9 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
             "alphas": (1.0, 2.0, 4.0, 6.0, 8.0),
             "iterations": {"gamp_rie": 200},
         },
-        "paper": {
-            "d": 150,
-            "n_seeds": 16,
-            "alphas": _steps(1.0, 10.0, 1.0),
-            "iterations": {"gamp_rie": 400},
-        },
+        "paper": {"d": 150, "n_seeds": 16, "alphas": _steps(1.0, 10.0, 1.0), "iterations": {"gamp_rie": 400}},
     },
-    "phase-diagram": {
-        "smoke": {"n_points": 6},
-        "laptop": {"n_points": 50},
-        "paper": {"n_points": 120},
-    },
+    "phase-diagram": {"smoke": {"n_points": 6}, "laptop": {"n_points": 50}, "paper": {"n_points": 120}},
     "hardness-adam": {
         "smoke": {
             "iterations": {"adam": 500},
@@ -185,16 +148,8 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "hardness-hmc": {
-        "smoke": {
-            "iterations": {"hmc": 100},
-            "more": {"d": (20, 28), "record_every": 2},
-            "n_seeds": 2,
-        },
-        "laptop": {
-            "iterations": {"hmc": 400},
-            "more": {"d": (40, 60, 80), "record_every": 4},
-            "n_seeds": 4,
-        },
+        "smoke": {"iterations": {"hmc": 100}, "more": {"d": (20, 28), "record_every": 2}, "n_seeds": 2},
+        "laptop": {"iterations": {"hmc": 400}, "more": {"d": (40, 60, 80), "record_every": 4}, "n_seeds": 4},
         "paper": {
             "iterations": {"hmc": 4000},
             "more": {"d": (60, 80, 100, 120, 140, 160, 180, 200, 220, 240), "record_every": 1},

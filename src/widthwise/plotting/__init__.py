@@ -9,8 +9,14 @@ extras for simulation; they are in ``plotting.experiments`` and ``plotting.runs`
 from . import style
 from .curves import plot_bifurcation, plot_error, plot_learning_curve, plot_overlaps
 from .diagrams import DIAGRAM_QUANTITIES, plot_overlap_profile, plot_phase_diagram, plot_phase_diagrams
-from .results import plot_landscape, plot_linear_regime, plot_solution, plot_state_evolution
-from .spectra import eigenvalue_grid, plot_spectrum
+from .results import (
+    eigenvalue_grid,
+    plot_landscape,
+    plot_linear_regime,
+    plot_solution,
+    plot_spectrum,
+    plot_state_evolution,
+)
 from .style import (
     EQUILIBRIUM,
     METASTABLE,

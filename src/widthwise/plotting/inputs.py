@@ -8,7 +8,8 @@ import numpy as np
 
 from ..ingredients.inputs import Gaussian
 from ..problem import Problem
-from ..studies.input_study import InputTable, published_mnist
+from ..studies.input_study import InputTable
+from ..studies.published import published_mnist
 from ..theory import learning_curve
 from .style import COLUMN, GREY, PALETTE, TITLE, applied, new_axes, tidy
 

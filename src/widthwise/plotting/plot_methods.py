@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._display import figure
@@ -19,42 +20,31 @@ from ..theory.landscape import Landscape
 from ..theory.transitions import TransitionList
 from .curves import plot_bifurcation, plot_error
 from .diagrams import plot_phase_diagram
+from .experiments import plot_compared, plot_quantity
 from .inputs import plot_inputs
-from .measurements import plot_compared
-from .results import plot_landscape, plot_linear_regime, plot_solution, plot_state_evolution
+from .results import plot_landscape, plot_linear_regime, plot_solution, plot_spectrum, plot_state_evolution
 from .runs import plot_run, plot_yardstick
 from .scaling import plot_scaling, plot_widths
-from .spectra import plot_spectrum
 
 
-@figure.register
-def _curve(curve: LearningCurve, ax: Any = None, **options: Any) -> Any:
-    return plot_error(ax, curve, **options)
+def _drawn_by(draw: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda result, ax=None, **options: draw(ax, result, **options)
 
 
-@figure.register
-def _compared(found: ComparedCurve, ax: Any = None, **options: Any) -> Any:
-    return plot_compared(ax, found, **options)
-
-
-@figure.register
-def _solution(solution: Solution, ax: Any = None, **options: Any) -> Any:
-    return plot_solution(ax, solution, **options)
-
-
-@figure.register
-def _state_evolution(course: StateEvolution, ax: Any = None, **options: Any) -> Any:
-    return plot_state_evolution(ax, course, **options)
-
-
-@figure.register
-def _linear_regime(points: LinearRegime, ax: Any = None, **options: Any) -> Any:
-    return plot_linear_regime(ax, points, **options)
-
-
-@figure.register
-def _landscape(scan: Landscape, ax: Any = None, **options: Any) -> Any:
-    return plot_landscape(ax, scan, **options)
+for _kind, _draw in (
+    (LearningCurve, plot_error),
+    (ComparedCurve, plot_compared),
+    (Solution, plot_solution),
+    (StateEvolution, plot_state_evolution),
+    (LinearRegime, plot_linear_regime),
+    (Landscape, plot_landscape),
+    (ScalingLaw, plot_scaling),
+    (WidthTable, plot_widths),
+    (Run, plot_run),
+    (Yardstick, plot_yardstick),
+    (InputTable, plot_inputs),
+):
+    figure.register(_kind, _drawn_by(_draw))
 
 
 @figure.register
@@ -62,16 +52,6 @@ def _transitions(found: TransitionList, ax: Any = None, **options: Any) -> Any:
     """All branches up to where transitions were looked for."""
     low = 0.02 * min([found.alpha_max, *(one.alpha for one in found if one.alpha > 0)])
     return plot_bifurcation(ax, found.problem, (low, found.alpha_max), **{"found": found, **options})
-
-
-@figure.register
-def _scaling(law: ScalingLaw, ax: Any = None, **options: Any) -> Any:
-    return plot_scaling(ax, law, **options)
-
-
-@figure.register
-def _widths(table: WidthTable, ax: Any = None, **options: Any) -> Any:
-    return plot_widths(ax, table, **options)
 
 
 @figure.register
@@ -85,25 +65,8 @@ def _diagram(diagram: PhaseDiagram, ax: Any = None, **options: Any) -> Any:
 
 
 @figure.register
-def _run(run: Run, ax: Any = None, **options: Any) -> Any:
-    return plot_run(ax, run, **options)
-
-
-@figure.register
-def _yardstick(results: Yardstick, ax: Any = None, **options: Any) -> Any:
-    return plot_yardstick(ax, results, **options)
-
-
-@figure.register
-def _inputs(table: InputTable, ax: Any = None, **options: Any) -> Any:
-    return plot_inputs(ax, table, **options)
-
-
-@figure.register
 def _store(store: Store, ax: Any = None, quantity: str = "excess_error", branch: str | None = None) -> Any:
     """Means over seeds beside the theory."""
-    from .experiments import plot_quantity
-
     entries = list(store.entries().values())
     if not entries:
         raise ValueError(f"there is nothing to draw: {store!r} is empty")

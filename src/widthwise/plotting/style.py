@@ -46,6 +46,7 @@ __all__ = [
     "new_axes",
     "shades",
     "shown_readouts",
+    "state_of",
     "states_of",
     "stretches_of",
     "tidy",
@@ -180,20 +181,16 @@ def measure_label(name: str) -> str:
     return f"{label}, one draw" if name.startswith("gibbs-") else label
 
 
+def state_of(point: Solution) -> int:
+    """Equilibrium, metastable or unstable, as an index of ``STATE_NAMES``; -1 where there is no solution."""
+    if not point.is_converged:
+        return -1
+    return EQUILIBRIUM if point.is_equilibrium else METASTABLE if point.is_stable else UNSTABLE
+
+
 def states_of(curve: Sequence[Solution]) -> np.ndarray:
     """State of each point, -1 where there is none."""
-    return np.array(
-        [
-            -1
-            if not p.is_converged
-            else EQUILIBRIUM
-            if p.is_equilibrium
-            else METASTABLE
-            if p.is_stable
-            else UNSTABLE
-            for p in curve
-        ]
-    )
+    return np.array([state_of(point) for point in curve])
 
 
 def stretches_of(states: np.ndarray) -> Iterator[tuple[int, int, int]]:

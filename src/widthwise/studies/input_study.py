@@ -7,13 +7,9 @@ on data is owed to what the data are beyond their covariance.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
 from typing import Any
-
-import numpy as np
 
 from .._bad_value import BadValue
 from .._display import Plotted
@@ -26,7 +22,7 @@ from ..sweeps.sweep import LearnerSpec, Sweep
 from ..sweeps.task import Task
 from ..theory import learning_curve
 
-__all__ = ["InputRow", "InputStudy", "InputTable", "published_mnist"]
+__all__ = ["InputRow", "InputStudy", "InputTable"]
 
 _LEARNERS: Mapping[str, Mapping[str, Any]] = {
     "hmc": {"start": "teacher", "iterations": 400},
@@ -147,17 +143,3 @@ class InputStudy:
                         )
                     )
         return InputTable(self.problem, self.d, rows)
-
-
-def published_mnist() -> dict[str, Any]:
-    """What the authors of arXiv:2510.24616 measured with HMC on MNIST, and its spectrum."""
-    text = (files(__package__) / "data" / "mnist_inputs.json").read_text("utf-8")
-    content: dict[str, Any] = json.loads(text)
-    means, errors = (np.array([one[name] for one in content["hmc"]]) for name in ("mean", "se"))
-    weights = 1 / errors**2
-    return {
-        "eigenvalues": np.array(content["eigenvalues"]),
-        "alpha": np.array(content["alpha"]),
-        "excess_error": (means * weights).sum(axis=0) / weights.sum(axis=0),
-        "standard_error": weights.sum(axis=0) ** -0.5,
-    }

@@ -12,7 +12,6 @@ it is neither 0 nor dropped.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 from scipy.special import log_ndtr
 
-__all__ = ["LAWS", "Times", "TimeFit", "bootstrap", "chi_square", "compare_laws", "fit_times"]
+__all__ = ["LAWS", "Times", "TimeFit", "bootstrap", "chi_square", "fit_times"]
 
 LAWS = ("exponential", "power")
 """t*(d) = exp(a d + b), and t*(d) = a d^b."""
@@ -191,12 +190,6 @@ def bootstrap(
         }
         for law in LAWS
     }
-
-
-def compare_laws(fits: Sequence[TimeFit]) -> float:
-    """ln L(exponential) - ln L(power): half the difference of their AIC, for they have as many parameters."""
-    by_law = {fit.law: fit for fit in fits}
-    return by_law["exponential"].log_likelihood - by_law["power"].log_likelihood
 
 
 def _abscissa(law: str, d: np.ndarray) -> np.ndarray:

@@ -18,8 +18,7 @@ from .._extras import explained
 from ..problem import Problem
 from ..sweeps.sweep import seed_list
 from .estimators import READY_MADE, name_of, resolve
-from .yardstick_fit import N_TEST, measure_of
-from .yardstick_plan import CALIBRATOR, Plan
+from .yardstick_fit import CALIBRATOR, N_TEST, Plan, measure_of
 from .yardstick_table import COLUMNS, Yardstick, compared
 
 __all__ = ["COLUMNS", "Yardstick", "yardstick"]

@@ -13,8 +13,7 @@ from .._version import __version__
 from ..networks.comparison import Mean, mean_of
 from ..problem import Problem
 from .equivalent_data import equivalent_data, theory_errors
-from .yardstick_fit import measure_of
-from .yardstick_plan import CALIBRATOR, Fits, Plan
+from .yardstick_fit import CALIBRATOR, Fits, Plan, measure_of
 
 __all__ = ["COLUMNS", "Yardstick", "compared"]
 

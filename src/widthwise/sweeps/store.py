@@ -14,7 +14,6 @@ import contextlib
 import errno
 import itertools
 import os
-import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,10 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Store", "StoreError", "open_store"]
 
-_DISK = DISK_ERRORS | {
-    errno.EACCES: "it may not be written to",
-    errno.EPERM: "it may not be written to",
-}
+_DISK = DISK_ERRORS | {errno.EACCES: "it may not be written to", errno.EPERM: "it may not be written to"}
 
 
 class StoreError(RuntimeError):
@@ -293,10 +289,6 @@ class Store(Plotted):
                 path.unlink(missing_ok=True)
             self._index.rewrite()
         return [str(path.relative_to(self.path)) for path in removed]
-
-    def free_bytes(self) -> int:
-        """Room left on the disk of the store."""
-        return shutil.disk_usage(self.path).free
 
     def _file(self, key: str) -> Path:
         return self.results / f"{key}.nc"

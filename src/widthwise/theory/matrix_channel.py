@@ -247,7 +247,7 @@ class SpectralMatrix(MatrixChannel):
 
 
 @lru_cache(maxsize=128)
-def matrix_channel(readouts: Readouts, gamma: float, *, is_rough: bool = False) -> SpectralMatrix:
+def matrix_channel(readouts: Readouts, gamma: float, *, is_rough: bool) -> SpectralMatrix:
     """The matrix channel of a readout law and width, made once; of many atoms, from groups of them."""
     most = MOST_ATOMS // 4 if is_rough else MOST_ATOMS
     if isinstance(readouts, Discrete) and len(readouts.values) > most:

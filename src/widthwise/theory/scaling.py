@@ -207,7 +207,7 @@ class _Optimum:
 def _optimum(problem: Problem, alpha: np.ndarray) -> _Optimum:
     setting = setting_of(problem)
     if has_many_features(setting):
-        return _of_features(feature_problem(problem), alpha)
+        return _of_features(feature_problem(problem, "main"), alpha)
     points = learning_curve(problem, alpha)
     rows = [_learnt(point) for point in points]
     share, left = (np.array(column) for column in zip(*rows, strict=True))
@@ -244,7 +244,7 @@ def _crossover(problem: Problem) -> float:
     if has_many_features(setting):
         from .feature_transitions import last_jump
 
-        return last_jump(feature_problem(problem))
+        return last_jump(feature_problem(problem, "main"))
 
     def is_all(alpha: float) -> bool:
         return bool(_optimum(problem, np.array([alpha])).share[0] > 1 - 1e-9)

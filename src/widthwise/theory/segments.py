@@ -15,10 +15,11 @@ from ..problem import Problem
 from .families.base import Family
 from .families.classes import ClassFamily
 from .families.perfect import perfect_solutions
-from .families.registry import has_few_classes
+from .families.registry import specialised_families
 from .families.threshold import ThresholdFamily
 from .setting import setting_of
 from .solution import Solution
+from .units import Root
 
 __all__ = ["Segment", "segment_of"]
 
@@ -35,18 +36,22 @@ class Segment:
     def at(self, alpha: float, near: Solution | None = None) -> Solution | None:
         """The solution of this segment at α, if there is one.
 
-        Families of many classes are not traced: there the solution that ``near`` leads to.
+        Families of many classes are not traced: there the one that ``near`` leads to without a fold between.
         """
         if self.family is None:
             return perfect_solutions(setting_of(self.problem, self.theory), np.array([alpha]))[0]
-        if near is not None and not _is_traced(self.family):
-            point = self.family.at_alpha(np.log([alpha]), np.array([near.parameter]), near.state[None])
-            return self.family.solutions(point, np.array([alpha]))[0] if point.is_good[0] else None
+        if near is not None and not self.is_traced:
+            return _followed(alpha, near)
         points = self.family.crossings(np.array([alpha])).points
         for i in range(len(points)):
             if _number(self.family, points.u[i]) == self.number:
                 return self.family.solutions(points[np.array([i])], np.array([alpha]))[0]
         return None
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the whole segment is known; else it is only followed."""
+        return self.family is None or _is_traced(self.family)
 
     @property
     def begin(self) -> float:
@@ -60,7 +65,7 @@ class Segment:
 
     @property
     def _ends(self) -> tuple[float, float]:
-        if self.family is None or not _is_traced(self.family):
+        if self.family is None or not self.is_traced:
             return 0.0, math.inf
         nodes, _ = self.family.curve
         own = nodes.log_alpha[_numbers(self.family) == self.number]
@@ -78,10 +83,27 @@ class Segment:
         return float(np.exp(own.min())), high
 
 
+def _followed(alpha: float, near: Solution) -> Solution | None:
+    """The solution at α that ``near`` leads to, if nothing folds or jumps between.
+
+    As α grows the lower roots of classes end, as it falls the upper ones: where a class has only one root, it
+    is said to be the lowest or the highest accordingly.
+    """
+    family = near.family
+    assert family is not None
+    start = family.at(np.array([near.parameter]), near.state[None])
+    if not start.is_good[0]:
+        return None
+    if isinstance(family, ThresholdFamily):
+        family = family.with_roots_from(start, Root.LOWEST if alpha > near.alpha else Root.HIGHEST)
+    point = family.along(start, math.log(alpha))
+    return family.solutions(point, np.array([alpha]))[0] if point is not None else None
+
+
 def _is_traced(family: Family) -> bool:
-    """Whether the whole curve of a family is known; those of many classes are only followed."""
+    """Whether the whole curve of a family is known; most of those of many classes are only followed."""
     if isinstance(family, ClassFamily):
-        return has_few_classes(family.setting)
+        return family in specialised_families(family.setting.problem, family.setting.theory)
     return not isinstance(family, ThresholdFamily)
 
 

@@ -129,7 +129,7 @@ def _setting(problem: Problem, theory: str) -> Setting:
     return Setting(
         problem,
         theory,
-        matrix_channel(problem.readouts, problem.gamma) if is_spectral else GaussianMatrix(),
+        matrix_channel(problem.readouts, problem.gamma, is_rough=False) if is_spectral else GaussianMatrix(),
         unit_table(problem.activation, problem.seen_weights),
         problem.gamma,
         mu2_squared,

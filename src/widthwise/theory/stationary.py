@@ -146,7 +146,7 @@ def feature_solution(
         snr[None],
         np.array([point.slope > 0]),
     )
-    family = ThresholdFamily(setting, point.n)
+    family = ThresholdFamily(setting, (0, point.n))
     one = np.array([point.log_coupling])
     points = Points(one, log_tilt[:, None], np.log(found.alpha), np.array([residual]), np.zeros((1, 1)), one)
     return _solutions(family, points, "specialised", found)[0]

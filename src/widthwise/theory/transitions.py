@@ -16,14 +16,15 @@ from functools import lru_cache
 
 import numpy as np
 
+from .._arrays import Array
 from .._display import Plotted
-from ..numerics.roots import bracketed_root
 from ..problem import Problem
 from .families.base import Points
 from .families.classes import ClassFamily
 from .families.features import feature_problem, has_many_features
 from .families.perfect import can_be_perfect
 from .families.registry import has_few_classes, specialised_families, universal_family
+from .families.threshold import ThresholdFamily
 from .onsets import first_unit, onset, onset_criterion
 from .segments import Segment, segment_of
 from .setting import readout_classes, setting_of
@@ -39,7 +40,10 @@ _N_GRID = 40
 # How far beside a birth the equilibrium is looked at: closer than this the newly born solution and
 # the one it leaves have equal free entropies and stabilities that rounding decides.
 _SIDE = 2e-5
-_N_STEPS = 80
+# A class that is learnt this far before it cannot stay at 0 is learnt in a jump.
+_AHEAD = 1e-7
+_NEAR_BIRTH = 1e-7  # how close v²A is to 1, and x of the class to 0, where it leaves 0
+_N_STEPS = 16
 _RTOL = 1e-12
 
 
@@ -146,7 +150,7 @@ def _of_features(problem: Problem, alpha_max: float) -> list[Transition]:
     """The jump of each feature of a law of many, without a quadratic part."""
     from .feature_transitions import MOST_LISTED, feature_jumps
 
-    features = feature_problem(problem)
+    features = feature_problem(problem, "main")
     n_learnt = features.equilibrium(alpha_max).n
     if n_learnt > MOST_LISTED:
         raise ValueError(
@@ -205,31 +209,63 @@ def births(problem: Problem, theory: str = "main") -> tuple[Birth, ...]:
 def _births_along(family: ClassFamily, numbers: list[int]) -> list[tuple[int, float]]:
     """Number and α of each class that leaves 0 along a family: where ln v²A changes its sign.
 
-    All of them at once, by the Illinois variant of regula falsi.
+    Where such a class jumps, A passes 1/v² in a step: there the class is held at 0.
     """
     nodes, is_joined = family.curve
-    log_v2 = np.log(family.values2[numbers])
-
-    def log_pull(points: Points) -> np.ndarray:
-        pair = family.setting.matrix.pair(points.z[:, 0], family.setting.log_hat_scale + points.z[:, 1])
-        return np.asarray(pair.log_pull - math.log(family.setting.gamma))
-
-    values = log_pull(nodes)[:, None] + log_v2
+    log_v2 = np.log(family.values2)
+    values = _log_pulls(family, nodes)[:, None] + log_v2[numbers]
     left, column = np.nonzero((values[:-1] * values[1:] < 0) & is_joined[:-1, None])
     if not left.size:
         return []
-    low_u, high_u, low_z, high_z = nodes.u[left], nodes.u[left + 1], nodes.z[left], nodes.z[left + 1]
-    at_low, at_high = values[left, column], values[left + 1, column]
-    side = np.zeros(left.size)
-    found = nodes[left]
-    active = np.arange(left.size)
+    number = np.array(numbers)[column]
+    low, high, at_low, at_high = nodes[left], nodes[left + 1], values[left, column], values[left + 1, column]
+
+    def births_at(family: ClassFamily, rows: np.ndarray) -> tuple[Points, np.ndarray]:
+        """Where v²A = 1 in the brackets of given numbers, and whether the class is at 0 there."""
+        goal, own = log_v2[number[rows]], np.arange(rows.size)
+        found = _where_pulled(family, goal, low[rows], high[rows], at_low[rows], at_high[rows])
+        with np.errstate(all="ignore"):  # of points that do not exist
+            snr = family.snr(found.u, *family.couplings(found.z))[own, number[rows]]
+            is_there = np.abs(_log_pulls(family, found) + goal) < _NEAR_BIRTH
+        return found, found.is_good & is_there & (snr < _NEAR_BIRTH)
+
+    found, is_birth = births_at(family, np.arange(number.size))
+    for k in np.unique(number[~is_birth]).tolist():
+        rows = np.nonzero(~is_birth & (number == k))[0]
+        again, is_birth[rows] = births_at(family.held_at_0(k), rows)
+        found.log_alpha[rows] = again.log_alpha
+    log_alpha = found.log_alpha
+    return list(zip(number[is_birth].tolist(), np.exp(log_alpha[is_birth]).tolist(), strict=True))
+
+
+def _log_pulls(family: ClassFamily | ThresholdFamily, points: Points) -> np.ndarray:
+    """ln A of points of a family."""
+    setting = family.setting
+    pair = setting.matrix.pair(family.log_tilt(points), setting.log_hat_scale + family.log_coupling(points))
+    return np.asarray(pair.log_pull - math.log(setting.gamma))
+
+
+def _where_pulled(
+    family: ClassFamily | ThresholdFamily,
+    log_v2: Array,
+    low: Points,
+    high: Points,
+    at_low: Array,
+    at_high: Array,
+) -> Points:
+    """Where ln v²A = 0 between neighbours with values of opposite signs, by regula falsi (Illinois)."""
+    low_u, high_u, low_z, high_z = low.u.copy(), high.u.copy(), low.z.copy(), high.z.copy()
+    at_low, at_high = at_low.copy(), at_high.copy()
+    side = np.zeros(low_u.size)
+    found = low[np.arange(low_u.size)]
+    active = np.arange(low_u.size)
     for _ in range(_N_STEPS):
         share = np.clip(at_low / (at_low - at_high), 0.0, 1.0)[active]
         u = low_u[active] + share * (high_u - low_u)[active]
         point = family.at(u, low_z[active] + share[:, None] * (high_z - low_z)[active])
         for f in fields(Points):
             getattr(found, f.name)[active] = getattr(point, f.name)
-        value = log_pull(point) + log_v2[column[active]]
+        value = _log_pulls(family, point) + log_v2[active]
         is_low = value * at_low[active] > 0
         for rows, new, ends_u, ends_z, at_end, at_other, mark in (
             (active[is_low], is_low, low_u, low_z, at_low, at_high, 1),
@@ -242,8 +278,7 @@ def _births_along(family: ClassFamily, numbers: list[int]) -> list[tuple[int, fl
         active = active[(np.abs(value) > 1e-14) & ~is_close & point.is_good]
         if not active.size:
             break
-    good = found.is_good
-    return [(numbers[c], float(np.exp(a))) for c, a in zip(column[good], found.log_alpha[good], strict=True)]
+    return found
 
 
 def _marks(problem: Problem, alpha_max: float) -> list[float]:
@@ -289,11 +324,16 @@ def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) ->
     jump = float(np.max(np.abs(high.weight_overlap - low.weight_overlap)))
     newly = set(_learnt(high)) - set(_learnt(low))
     born = [b for b in births(problem) if low.alpha <= b.alpha <= high.alpha and b.number in newly]
-    if born and jump < 0.05 and len(newly) <= len({b.number for b in born}):
+    if (
+        born
+        and jump < 0.05
+        and len(newly) <= len({b.number for b in born})
+        and _is_continuous(new, high, born)
+    ):
         return [Transition(b.readout, b.alpha, "continuous") for b in sorted(born, key=lambda b: b.alpha)]
-    followed = high if old == new else old.at(high.alpha, low)
+    followed = high if old == new and old.is_traced else old.at(high.alpha, low)
     if followed is not None and same_solution(followed, high):
-        return [t for k in sorted(newly) for t in _born_along(old, low, high, k)]
+        return _born_along(old, low, followed)
     crossing = _maxwell_point(old, new, low, high)
     if crossing is None:
         return _halved(problem, low, high, depth) if depth < 12 else []
@@ -312,40 +352,34 @@ def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) ->
     spinodals = None
     if has_few_classes(setting_of(problem)) or readout_classes(problem) is None:
         spinodals = new.begin, min(old.end, _unstable_from(old, before))
-    return _first_order(problem, spinodals, *crossing)
+    jumps = _first_order(problem, spinodals, *crossing)
+    return [*_born_along(old, low, before), *jumps, *_born_along(new, after, high)]
 
 
-def _born_along(segment: Segment, low: Solution, high: Solution, k: int) -> list[Transition]:
-    """The α at which v²A of class k passes 1 along a segment."""
-    classes = readout_classes(low.problem)
-    if classes is None:
+def _is_continuous(segment: Segment, behind: Solution, born: list[Birth]) -> bool:
+    """Whether classes are learnt only behind their births: else the segment reaches back to a fold."""
+    for b in born:
+        before = segment.at(b.alpha * (1 - _AHEAD), behind)
+        if before is not None and b.number in _learnt(before):
+            return False
+    return True
+
+
+def _born_along(segment: Segment, low: Solution, high: Solution) -> list[Transition]:
+    """The classes that leave 0 along a segment: where v²A passes 1 between two of its solutions."""
+    classes, family = readout_classes(low.problem), segment.family
+    newly = np.array(sorted(set(_learnt(high)) - set(_learnt(low))), dtype=int)
+    if classes is None or not newly.size or not isinstance(family, ClassFamily | ThresholdFamily):
         return []
-    near = low
-
-    def surplus(log_alpha: float) -> float:
-        nonlocal near
-        found = segment.at(math.exp(log_alpha), near)
-        if found is None:
-            return math.nan
-        near = found
-        return math.log(classes.values2[k]) + _log_pull(found, segment.theory)
-
-    a, b = math.log(low.alpha), math.log(high.alpha)
-    if not surplus(a) < 0 < surplus(b):
-        return []
-    at, _ = bracketed_root(surplus, a, b, xtol=1e-14, ftol=1e-13)
-    return [Transition(float(classes.sizes[k]), math.exp(at), "continuous")]
-
-
-def _log_pull(solution: Solution, theory: str) -> float:
-    """ln A of a solution."""
-    setting = setting_of(solution.problem, theory)
-    if solution.matrix_overlap_hat == 0:
-        return -math.inf
-    log_hat = np.log([solution.matrix_overlap_hat])
-    if solution.tilt == 0:
-        return float(np.log(setting.spectral.mmse(log_hat)[1])[0]) - math.log(setting.gamma)
-    return float(setting.matrix.pair(np.log([solution.tilt]), log_hat).log_pull[0]) - math.log(setting.gamma)
+    ends = family.at(np.array([low.parameter, high.parameter]), np.stack([low.state, high.state]))
+    goal = np.log(classes.values2[newly])
+    at_low, at_high = _log_pulls(family, ends)[:, None] + goal
+    one, other = (ends[np.full(newly.size, i)] for i in (0, 1))
+    found = _where_pulled(family, goal, one, other, at_low, at_high)
+    is_birth = found.is_good & (at_low < 0) & (at_high > 0)
+    is_birth &= np.abs(_log_pulls(family, found) + goal) < _NEAR_BIRTH
+    places = zip(classes.sizes[newly[is_birth]], np.exp(found.log_alpha[is_birth]), strict=True)
+    return [Transition(float(v), float(alpha), "continuous") for v, alpha in places]
 
 
 def _halved(problem: Problem, low: Solution, high: Solution, depth: int) -> list[Transition]:

@@ -197,21 +197,25 @@ class UnitTable:
         with np.errstate(divide="ignore", over="ignore"):
             return np.log(pull[:, None] * t.overlap + coupling[:, None] * t.kernel_slope)
 
-    def rough_odds(self, snr: Array, powers: Array) -> Array:
-        """ln of E v²Q² over 1 - E v²Q², to a few digits, for classes (columns) of the given powers."""
+    def rough_values(self, snr: Array) -> tuple[Array, Array, Array]:
+        """Q, 1 - Q and g(1) - g(Q), to a few digits; NaN where x is."""
         with np.errstate(divide="ignore"):
             log_snr = np.log(snr)
-        overlap = np.interp(log_snr, self.log_grid, self.values.overlap, left=0.0)
-        gap = np.exp(np.interp(log_snr, self.log_grid, self._log_gap))
+        overlap: Array = np.interp(log_snr, self.log_grid, self.values.overlap, left=0.0)
+        gap: Array = np.exp(np.interp(log_snr, self.log_grid, self._log_gap))
+        total = float(self._at_zero.kernel_gap[0])
+        kernel_gap: Array = np.interp(log_snr, self.log_grid, self.values.kernel_gap, left=total)
+        return overlap, gap, kernel_gap
+
+    def rough_odds(self, snr: Array, powers: Array) -> Array:
+        """ln of E v²Q² over 1 - E v²Q², to a few digits, for classes (columns) of the given powers."""
+        overlap, gap, _ = self.rough_values(snr)
         with np.errstate(divide="ignore"):
             return np.log(overlap**2 @ powers) - np.log((gap * (1 + overlap)) @ powers)
 
     def rough_kernel_gap(self, snr: Array, powers: Array) -> Array:
         """E v²[g(1) - g(Q)], to a few digits."""
-        with np.errstate(divide="ignore"):
-            log_snr = np.log(snr)
-        total = float(self._at_zero.kernel_gap[0])
-        found: Array = np.interp(log_snr, self.log_grid, self.values.kernel_gap, left=total) @ powers
+        found: Array = self.rough_values(snr)[2] @ powers
         return found
 
     def roots(
@@ -240,6 +244,9 @@ class UnitTable:
         if which in (Root.ABOVE, Root.BELOW):
             assert beside is not None
             cell, has_root = self._cells_beside(level, log_v2, which, beside)
+        elif which is Root.HIGHEST and self.can_be_known:  # φ < v² again where weights are all but known
+            last = np.full(pull.size, np.inf)
+            cell, has_root = self._cells_beside(level, log_v2, Root.BELOW, last)
         else:
             # The last place where φ < v², or the last before φ first exceeds it.
             if which is Root.HIGHEST:
@@ -257,17 +264,7 @@ class UnitTable:
             has_root &= can_leave_zero | (which is not Root.LOWEST)
         else:
             takes_tiny = is_tiny & ~has_root & (which is Root.HIGHEST)
-        rows, columns = np.nonzero(has_root)
-        if rows.size:
-            at = cell[rows, columns]
-            low, high = self.log_grid[at] - _SLACK, self.log_grid[at + 1] + _SLACK
-            here, there = log_v2[columns] - level[rows, at], log_v2[columns] - level[rows, at + 1]
-            start = low + (high - low) * here / (here - there)
-            result[rows, columns] = (
-                np.exp(start)
-                if is_rough
-                else self.polish(values2[columns], pull[rows], coupling[rows], low, high, start)
-            )
+        self._fill(result, values2, pull, coupling, level, cell, has_root, is_rough)
         rows, columns = np.nonzero(takes_tiny)
         if rows.size:
             low = np.full(rows.size, np.log(1e-30))
@@ -275,6 +272,63 @@ class UnitTable:
                 values2[columns], pull[rows], coupling[rows], low, np.full(rows.size, self.log_grid[0])
             )
         return result
+
+    def are_joined(self, pull: Array, coupling: Array, snr: Array) -> bool:
+        """Whether φ = x/(A F + B g') rises all the way from one root to the other, for every unit (columns).
+
+        The two rows are those of two pairs of couplings. Where φ falls between them, a unit has jumped.
+        """
+        if self.n_sections < 2:
+            return True
+        is_falling = np.diff(self.log_grid - self.log_force(pull, coupling), axis=1) < -1e-9
+        n_falling = np.concatenate([np.zeros((2, 1), dtype=int), np.cumsum(is_falling, axis=1)], axis=1)
+        first = np.searchsorted(self.grid, snr.min(axis=0))
+        last = np.maximum(np.searchsorted(self.grid, snr.max(axis=0), side="right") - 1, first)
+        last = np.minimum(last, self.grid.size - 1)
+        return bool(np.all(n_falling[:, last] == n_falling[:, np.minimum(first, last)]))
+
+    def ranked_roots(
+        self, values2: Array, pull: Array, coupling: Array, rank: Integers, *, is_rough: bool = False
+    ) -> Array:
+        """x of the stable root > 0 that is number ``rank`` from the top, 0 the highest; NaN if there is none.
+
+        Ranks are given for each pair of couplings (rows) and unit (columns).
+        """
+        level = np.nan_to_num(self.log_grid - self.log_force(pull, coupling), nan=np.inf)
+        is_above = level[:, None, :] < np.log(values2)[:, None]
+        is_root = (is_above[..., :-1] & ~is_above[..., 1:])[..., ::-1]
+        is_chosen = is_root & (np.cumsum(is_root, axis=-1, dtype=np.int8) == rank[..., None] + 1)
+        cell = is_root.shape[-1] - 1 - np.argmax(is_chosen, axis=-1)
+        result = np.full(rank.shape, np.nan)
+        has_root = np.asarray(is_chosen.any(axis=-1))
+        self._fill(result, values2, pull, coupling, level, cell, has_root, is_rough)
+        return result
+
+    def _fill(
+        self,
+        result: Array,
+        values2: Array,
+        pull: Array,
+        coupling: Array,
+        level: Array,
+        cell: Integers,
+        has_root: Bools,
+        is_rough: bool,
+    ) -> None:
+        """Write the roots within the given cells of the grid."""
+        rows, columns = np.nonzero(has_root)
+        if not rows.size:
+            return
+        log_v2 = np.log(values2)
+        at = cell[rows, columns]
+        low, high = self.log_grid[at] - _SLACK, self.log_grid[at + 1] + _SLACK
+        here, there = log_v2[columns] - level[rows, at], log_v2[columns] - level[rows, at + 1]
+        start = low + (high - low) * here / (here - there)
+        result[rows, columns] = (
+            np.exp(start)
+            if is_rough
+            else self.polish(values2[columns], pull[rows], coupling[rows], low, high, start)
+        )
 
     def _cells_beside(
         self, level: Array, log_v2: Array, which: Root, beside: Array

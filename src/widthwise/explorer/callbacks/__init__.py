@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import curve, data, jobs, page, plan, scaling
+from . import curve, data, jobs, page, questions
 
 __all__ = ["register"]
 
 
 def register(app: Any, explorer: Any) -> None:
     """Connect all parts of the page."""
-    for part in (page, curve, plan, scaling, data, jobs):
+    for part in (page, curve, questions, data, jobs):
         part.register(app, explorer)

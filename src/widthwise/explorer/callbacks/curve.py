@@ -7,16 +7,14 @@ from typing import Any
 from dash import Input, Output, State, ctx, html, no_update
 
 from ...plotting import activation_color
-from ..asking import ask
-from ..compute import Cache
+from ..compute import Cache, ask
 from ..drawing import result_figure
-from ..export import command_line, curve_csv, curve_json, python_code
+from ..export import command_line, curve_csv, curve_json, describe, differences, python_code
 from ..figures import branch_traces, change_words, pin_colors
-from ..naming import describe, differences
+from ..requests import CurveRequest
 from ..standalone import frame_task, make_page, slider_values
 from ..state import PROBLEM, bounded, problem_fields
 from ..tasks import CurveResult, read_curve, read_problem
-from ..wanted import Wanted
 from .wiring import as_file, on_change
 
 __all__ = ["register"]
@@ -26,7 +24,7 @@ def register(app: Any, explorer: Any) -> None:
     """Connect the curve with the problem."""
     cache = Cache(64)
 
-    def solved(owner: tuple[Any, ...], wanted: Wanted, fields: Any = None) -> Any:
+    def solved(owner: tuple[Any, ...], wanted: CurveRequest, fields: Any = None) -> Any:
         what = (wanted.fields if fields is None else fields, *wanted.curve[1:])
         return ask(explorer.slow, cache, owner, read_curve, *what, blame="activation")
 
@@ -39,10 +37,9 @@ def register(app: Any, explorer: Any) -> None:
         Input("settled", "data"),
         State("alpha", "value"),
         State("tab", "data"),
-        prevent_initial_call=True,
     )
     def draw_exact(data: Any, alpha: Any, tab: Any) -> Any:
-        wanted = Wanted(data)
+        wanted = CurveRequest(data)
         result = solved((str(tab), "exact"), wanted)
         if not isinstance(result, CurveResult):
             return [no_update] * 4
@@ -54,15 +51,9 @@ def register(app: Any, explorer: Any) -> None:
         answer = {"serial": wanted.serial, "figure": result_figure(result, wanted.look)}
         return answer, _listing(result), code, command_line(result.problem, wanted.reach)
 
-    @on_change(
-        app,
-        Output("pinned", "data"),
-        Input("settled", "data"),
-        State("tab", "data"),
-        prevent_initial_call=True,
-    )
+    @on_change(app, Output("pinned", "data"), Input("settled", "data"), State("tab", "data"))
     def draw_pins(data: Any, tab: Any) -> Any:
-        wanted = Wanted(data)
+        wanted = CurveRequest(data)
         pinned: list[tuple[int, CurveResult]] = []
         for i, pin in enumerate(wanted.pins):
             result = solved((str(tab), "pin", i), wanted, problem_fields({**PROBLEM, **pin}))
@@ -90,10 +81,9 @@ def register(app: Any, explorer: Any) -> None:
         Input("save-json", "n_clicks"),
         State("settled", "data"),
         State("tab", "data"),
-        prevent_initial_call=True,
     )
     def save(_csv: Any, _json: Any, data: Any, tab: Any) -> Any:
-        result = solved((str(tab), "file"), Wanted(data))
+        result = solved((str(tab), "file"), CurveRequest(data))
         if not isinstance(result, CurveResult):
             return no_update
         if ctx.triggered_id == "save-csv":
@@ -112,10 +102,9 @@ def register(app: Any, explorer: Any) -> None:
             (Output("save-html", "disabled"), True, False),
             (Output("html-progress", "children"), "computing …", ""),
         ],
-        prevent_initial_call=True,
     )
     def save_html(_: Any, data: Any, over: Any, tab: Any) -> Any:
-        wanted, over = Wanted(data), "noise" if over == "noise" else "gamma"
+        wanted, over = CurveRequest(data), "noise" if over == "noise" else "gamma"
         problem = read_problem(wanted.fields)[0]
         if problem is None:
             return no_update, "There is no curve to save: see the control that complains."

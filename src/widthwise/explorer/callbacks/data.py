@@ -10,13 +10,11 @@ from dash import Input, Output, State, ctx, html, no_update
 
 from ...networks.comparison import LEVEL
 from ...networks.measurements import Judged, Measured
-from ..asking import ask
-from ..comparing import compare, points_trace, store_points
-from ..compute import Cache
+from ..comparing import MAX_ROWS, compare, decode, points_trace, read_table, store_points
+from ..compute import Cache, ask
 from ..quantities import QUANTITIES
+from ..requests import as_state
 from ..state import problem_fields
-from ..uploads import MAX_ROWS, decode, read_table
-from ..wanted import as_state
 from .wiring import on_change
 
 __all__ = ["register"]
@@ -37,7 +35,6 @@ def register(app: Any, explorer: Any) -> None:
         Input("no-data", "n_clicks"),
         State("upload", "filename"),
         State("state", "data"),
-        prevent_initial_call=True,
     )
     def read(contents: Any, series: Any, _: Any, name: Any, data: Any) -> Any:
         try:
@@ -60,7 +57,6 @@ def register(app: Any, explorer: Any) -> None:
         Input("points", "data"),
         State("state", "data"),
         State("tab", "data"),
-        prevent_initial_call=True,
     )
     def tell(_: Any, points: Any, data: Any, tab: Any) -> Any:
         rows = points.get("rows") if isinstance(points, dict) else None

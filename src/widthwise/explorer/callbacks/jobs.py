@@ -11,8 +11,8 @@ from dash import Input, Output, State, ctx, no_update
 
 from ..experiment import MAX_RUNS, Experiment, experiment_figure
 from ..phases import Diagram, diagram_figure
+from ..requests import as_state
 from ..state import bounded, problem_fields, sentence
-from ..wanted import as_state
 from .wiring import on_change
 
 __all__ = ["register"]
@@ -22,9 +22,6 @@ MAX_KEPT = 16
 
 class Job(Protocol):
     """Something that runs beside the page."""
-
-    def collect(self) -> None:
-        """Take in what it has found so far."""
 
     def stop(self) -> None:
         """End it; what it has found stays."""
@@ -81,7 +78,6 @@ def _connect(
         Input(f"{name}-tick", "n_intervals"),
         State("state", "data"),
         State("tab", "data"),
-        prevent_initial_call=True,
     )
     def watch(_start: Any, _stop: Any, _tick: Any, data: Any, tab: Any) -> Any:
         state, tab = as_state(data), str(tab)
@@ -97,11 +93,9 @@ def _connect(
                 while len(jobs) > MAX_KEPT:  # those of the tabs that were used last stay
                     jobs.popitem(last=False)[1].stop()
             elif job is not None and ctx.triggered_id == f"{name}-stop":
-                job.collect()
                 job.stop()
         if job is None:
             return no_update, "", "", *idle
-        job.collect()
         is_over = job.is_over
         return draw(job, state), job.words, "", is_over, not is_over, is_over
 

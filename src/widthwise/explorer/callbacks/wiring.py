@@ -13,10 +13,10 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def on_change(app: Any, *parts: Any, **options: Any) -> Callable[[Function], Function]:
-    """Have a function called when one of its inputs changes; ``parts`` and ``options`` are those of Dash."""
+    """Have a function called when one of its inputs changes (not at the start); the rest is Dash's own."""
 
     def connect(function: Function) -> Function:
-        app.callback(*parts, **options)(function)
+        app.callback(*parts, prevent_initial_call=True, **options)(function)
         return function
 
     return connect

@@ -43,8 +43,20 @@ class Integrated(Channel):
 
         Here by differences of eighth order, which at 1/50 of a resolved panel are right to 1e-11.
         """
+        return self._difference(labels, outputs, step, (4 / 5, -1 / 5, 4 / 105, -1 / 280))
+
+    def rough_score(self, labels: np.ndarray, outputs: np.ndarray, step: float) -> np.ndarray:
+        """The score to three digits or more, as smooth as it is; not dearer."""
+        if self.has_exact_score:
+            return self.score(labels, outputs, step)
+        return self._difference(labels, outputs, step, (0.5,))
+
+    def _difference(
+        self, labels: np.ndarray, outputs: np.ndarray, step: float, weights: tuple[float, ...]
+    ) -> np.ndarray:
+        """∂ ln P_out/∂λ from as many neighbours on either side as there are weights."""
         total = np.zeros(np.broadcast_shapes(labels.shape, outputs.shape))
-        for k, c in enumerate((4 / 5, -1 / 5, 4 / 105, -1 / 280), start=1):
+        for k, c in enumerate(weights, start=1):
             ahead = self.log_likelihood(labels, outputs + k * step)
             behind = self.log_likelihood(labels, outputs - k * step)
             with np.errstate(invalid="ignore"):

@@ -20,9 +20,10 @@ from .rules import REACH, legendre_series, panels
 if TYPE_CHECKING:
     from .integrated import Integrated
 
-__all__ = ["BandedDensity", "OutputGrid", "without_traces"]
+__all__ = ["BandedDensity", "FewerLabels", "OutputGrid", "without_traces"]
 
 _N = 16  # nodes of a panel
+_N_BETWEEN = 3  # outputs from one for which labels are tried to the next: P_out is smooth on panels of 16
 _SEEN = 1e-40  # likelihoods below this are not
 _SMOOTH, _RARE = 1e-7, 1e-4  # last Legendre coefficients, of a label that is not this much rarer than others
 _ROWS = 64  # outputs of a block of P_out
@@ -41,12 +42,13 @@ class OutputGrid:
         if self.breaks.size:  # an edge that should be on a break, but for rounding, is one
             even = even[np.abs(even[:, None] - self.breaks).min(axis=1) > 1e-6 * radius]
         edges = np.unique(np.concatenate([[low, high], even, self.breaks]))
-        self._rule = rule = channel.label_rule(low, high)
-        self._is_continuous = rule.label is not None
+        self.rule = rule = channel.label_rule(low, high)
+        self.is_continuous = rule.label is not None
         label_edges = rule.values
-        require_size(channel, _N * edges.size, label_edges.size * (_N if self._is_continuous else 1))
+        require_size(channel, _N * edges.size, label_edges.size * (_N if self.is_continuous else 1))
         for _ in range(12):
-            label_edges, labels_moved = refine_labels(channel, rule, label_edges, panels(edges)[0])
+            some = panels(edges)[0][::_N_BETWEEN]
+            label_edges, labels_moved = refine_labels(channel, rule, label_edges, some)
             self.labels, self.label_weights = rule.nodes(label_edges)
             edges, outputs_moved = self._refine_outputs(edges)
             require_size(channel, edges.size * _N, self.labels.size)
@@ -55,20 +57,20 @@ class OutputGrid:
         self.edges = edges
         self.narrowest = float(np.min(np.diff(edges)))
         self.outputs, self.output_weights = panels(edges)
-        self._label_panels = np.column_stack([label_edges[:-1], label_edges[1:]])
+        self.label_panels = np.column_stack([label_edges[:-1], label_edges[1:]])
         self._trim_labels()
-        self._look()
+        self._find_bands()
 
     def halve_labels(self, is_coarse: np.ndarray) -> None:
         """Halve some panels of the labels, which must be continuous."""
-        low, high = self._label_panels[is_coarse].T
+        low, high = self.label_panels[is_coarse].T
         middle = 0.5 * (low + high)
         halves = np.stack([low, middle, middle, high], axis=1).reshape(-1, 2)
-        kept = np.concatenate([self._label_panels[~is_coarse], halves])
-        self._label_panels = kept[np.argsort(kept[:, 0])]
-        self.labels, self.label_weights = (x.reshape(-1) for x in self._rule.nodes(self._label_panels))
+        kept = np.concatenate([self.label_panels[~is_coarse], halves])
+        self.label_panels = kept[np.argsort(kept[:, 0])]
+        self.labels, self.label_weights = (x.reshape(-1) for x in self.rule.nodes(self.label_panels))
         require_size(self.channel, self.outputs.size, self.labels.size)
-        self._look()
+        self._find_bands()
 
     # ------------------------------------------------------------------ P_out and its bands
 
@@ -154,27 +156,37 @@ class OutputGrid:
         for part, band in self._panels():
             mass[band] += w[part] @ self.density(self.outputs[part], band)
         mass *= self.label_weights
-        per_panel = _N if self._is_continuous else 1
+        per_panel = _N if self.is_continuous else 1
         keep = np.repeat(mass.reshape(-1, per_panel).sum(axis=1) > 1e-20 * mass.sum(), per_panel)
         self.labels, self.label_weights = self.labels[keep], self.label_weights[keep]
-        if self._is_continuous:
-            self._label_panels = self._label_panels[keep[::_N]]
+        if self.is_continuous:
+            self.label_panels = self.label_panels[keep[::_N]]
 
-    def _look(self) -> None:
-        """Which labels each output sees, and the averages over them that are smooth functions of λ."""
-        n, channel = self.outputs.size, self.channel
+    def _find_bands(self) -> None:
+        """Which labels each output sees, and the density of each label when nothing is known of λ."""
+        n = self.outputs.size
         self._first, self._last = np.full(n, self.labels.size), np.full(n, -1)
-        mass, entropy, fisher, mean, variance = np.zeros((5, n))
+        self.label_density = np.zeros(self.labels.size)
+        w = self.output_weights * self._gaussian(self.outputs)
         for part, band in self._panels():
-            outputs, labels = self.outputs[part, None], self.labels[band]
-            p = self.density(outputs[:, 0], band)
+            p = self.density(self.outputs[part], band)
+            self.label_density[band] += w[part] @ p
             seen = p > _SEEN
             any_seen = seen.any(axis=1)
             self._first[part] = np.where(any_seen, np.argmax(seen, axis=1) + band.start, self.labels.size)
             self._last[part] = np.where(any_seen, band.stop - 1 - np.argmax(seen[:, ::-1], axis=1), -1)
-            p = np.where(seen, p * self.label_weights[band], 0.0)
-            log_p = np.where(seen, channel.log_likelihood(labels, outputs), 0.0)
-            score = np.where(seen, channel.score(labels, outputs, 0.02 * self.narrowest), 0.0)
+
+    def look(self) -> None:
+        """The averages over the labels that are smooth functions of λ: once the grid of labels is final."""
+        n, channel = self.outputs.size, self.channel
+        mass, entropy, fisher, mean, variance = np.zeros((5, n))
+        for part, band in self._panels():
+            outputs, labels = self.outputs[part, None], self.labels[band]
+            log_p = channel.log_likelihood(labels, outputs)
+            p = np.exp(log_p)
+            seen = p > _SEEN
+            p, log_p = np.where(seen, p * self.label_weights[band], 0.0), np.where(seen, log_p, 0.0)
+            score = np.where(seen, channel.rough_score(labels, outputs, 0.02 * self.narrowest), 0.0)
             mass[part], mean[part] = p.sum(axis=1), p @ labels
             entropy[part] = np.einsum("ij,ij->i", p, log_p)
             fisher[part] = np.einsum("ij,ij,ij->i", p, score, score)
@@ -190,7 +202,7 @@ class OutputGrid:
 
     def _has_variance(self) -> bool:
         """Whether E y² has converged on the grid of labels: it has not for a heavy tail."""
-        if not self._is_continuous:
+        if not self.is_continuous:
             return True
         part = (self.density(np.array([self.centre]), slice(None)) * self.label_weights * self.labels**2)[0]
         ends = part[:2].sum() + part[-2:].sum()
@@ -206,7 +218,10 @@ class OutputGrid:
         # The bottom of the parabola through three nodes of √fisher with the sign changed in between.
         x, f = self.outputs, np.sqrt(fisher)
         left, right = np.maximum(low - 2, 0), np.minimum(low + 2, x.size - 1)
-        return (x[left] * f[right] + x[right] * f[left]) / (f[left] + f[right]) if low.size else np.empty(0)
+        is_seen = f[left] + f[right] > 0  # otherwise labels tell nothing over a whole stretch
+        left, right = left[is_seen], right[is_seen]
+        turns: np.ndarray = (x[left] * f[right] + x[right] * f[left]) / (f[left] + f[right])
+        return turns
 
     def _smooth_edges(self, rows: np.ndarray) -> np.ndarray:
         """Panels as wide as they can be for functions of λ, known on the nodes, to be polynomials still."""
@@ -244,10 +259,29 @@ class OutputGrid:
         return self.edges[kept]
 
 
+class FewerLabels:
+    """Labels in wider panels than those of the grid, for predictive laws that are smoother than P_out."""
+
+    def __init__(self, grid: OutputGrid, panels: Array) -> None:
+        self._grid = grid
+        self.labels, self.label_weights = (x.reshape(-1) for x in grid.rule.nodes(panels))
+
+    def density(self, outputs: Array, band: slice) -> Array:
+        """P_out on (outputs, labels of the band)."""
+        log_p = self._grid.channel.log_likelihood(self.labels[band], outputs[..., None])
+        return without_traces(np.exp(log_p))
+
+    def band(self, low: float, high: float) -> slice:
+        """Labels among those of the grid that can be seen, and one more on either side."""
+        seen = self._grid.labels[self._grid.band(low, high)]
+        first, last = np.searchsorted(self.labels, [seen[0], seen[-1]])
+        return slice(max(int(first) - 1, 0), min(int(last) + 1, self.labels.size))
+
+
 class BandedDensity:
     """P_out on (outputs, labels), in blocks of outputs with the labels that they see, made when needed."""
 
-    def __init__(self, grid: OutputGrid, outputs: np.ndarray) -> None:
+    def __init__(self, grid: OutputGrid | FewerLabels, outputs: np.ndarray) -> None:
         self._grid, self._outputs = grid, outputs
         self._blocks: dict[int, tuple[int, np.ndarray]] = {}
 

@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..._arrays import Array, Bools
+from ..._arrays import Array, Bools, Integers
 from .label_rules import CHUNK
-from .output_grid import BandedDensity, OutputGrid, without_traces
-from .rules import REACH, hermite_rule, legendre_series, panels, subdivide
+from .output_grid import BandedDensity, FewerLabels, OutputGrid, without_traces
+from .rules import REACH, hermite_rule, panels, subdivide
 
 if TYPE_CHECKING:
     from .integrated import Integrated
@@ -43,6 +43,13 @@ _NOISE = 1e-8
 _AGREED = np.array([1e-7, 1e-7, 3e-6, 1e-7])
 _STEPS = (24, 48, 96, 192)
 _ALL = slice(None)
+_MOST_TOGETHER = 64  # values of ω
+_LADDER = 0.3  # from one gap at which labels are tried to the next
+_MERGED = (1, 2, 4, 8)  # panels of labels that one may stand for
+_STRICTER = 0.1  # what these may miss, of what the others may: errors of many panels add up
+_MUCH_FEWER = 0.8  # of the labels: otherwise all are taken
+
+Labels = OutputGrid | FewerLabels
 
 
 @lru_cache(maxsize=64)
@@ -57,49 +64,89 @@ class OutputQuadrature(OutputGrid):
     def __init__(self, channel: Integrated, power: float) -> None:
         super().__init__(channel, power)
         self._widest = float(np.max(np.diff(self.edges)))
-        self._corners = np.concatenate([self.breaks, self.turns])
-        self._kept: tuple[float, tuple[Array, Array, BandedDensity]] | None = None
-        if self._is_continuous:
+        self._kept: tuple[float, Labels, tuple[Array, Array, BandedDensity]] | None = None
+        self._fewer: list[tuple[float, FewerLabels]] = []
+        if self.is_continuous:
             self._refine_labels()
+        self.look()
+        self._corners = np.concatenate([self.breaks, self.turns])
 
     def _refine_labels(self) -> None:
         """Halve panels of labels until ∫dy has converged: Z ln Z may bend where Z does not.
 
         Labels on either side of a jump are told apart over a distance Δ/D if it is D high and the noise has
-        variance Δ, much less than √Δ.
+        variance Δ, much less than √Δ. Where Z is smoother than P_out, at large gaps, fewer labels will do.
         """
+        gaps: list[float] = []
+        while not self._is_local(gap := self.power * _LADDER ** len(gaps)):
+            gaps.append(gap)
         for _ in range(_MOST_HALVINGS):
-            is_coarse = np.zeros(self.labels.size // 16, dtype=bool)
-            gap = self.power
-            while not self._is_local(gap):
-                is_coarse |= self._is_coarse(gap)
-                gap *= 0.3
+            missed = [(gap, *self._missed_labels(gap)) for gap in gaps]
+            is_coarse = np.zeros(len(self.label_panels), dtype=bool)
+            for gap, here, merged in missed:
+                is_coarse |= here
+                if not here.any() and len(merged) < _MUCH_FEWER * len(self.label_panels):
+                    self._fewer.append((gap, FewerLabels(self, merged)))
             if not is_coarse.any():
                 break
             self.halve_labels(is_coarse)
             self._kept = None
+            gaps = [gap for gap, here, _ in missed if here.any()]
+        self._fewer.sort(key=lambda pair: -pair[0])
 
-    def _is_coarse(self, gap: float) -> Bools:
-        """Which panels of labels miss something at this gap, tried for some ω."""
+    def _labels_for(self, gap: float) -> Labels:
+        """Labels that resolve Z at a gap: those that did at a smaller one."""
+        if not self._is_local(gap):
+            for least, fewer in self._fewer:
+                if least <= gap * (1 + 1e-12):
+                    return fewer
+        return self
+
+    def _missed_labels(self, gap: float) -> tuple[Bools, Array]:
+        """Which panels of labels miss something at this gap, tried for some ω; and panels that would do."""
         root_q, root_v = math.sqrt(self.power - gap), math.sqrt(gap)
-        omega = self.centre + root_q * np.linspace(-6, 6, 49 if root_q > 0 else 1)
-        omega = np.sort(np.concatenate([omega, *(b + root_v * np.linspace(-4, 4, 9) for b in self.breaks)]))
+        xi = np.linspace(-6, 6, 49) if root_q > 0 else np.zeros(1)
+        near_breaks = [b + root_v * np.linspace(-4, 4, 9) for b in self.breaks]
+        omega = np.concatenate([self.centre + root_q * xi, *near_breaks])
+        share = np.append(np.exp(-0.5 * xi**2), np.zeros(omega.size - xi.size))
+        order = np.argsort(omega, kind="stable")
+        omega, share = omega[order], share[order] / share.sum()
         # ψ' is of order 1/V or less, and may be 0 by symmetry.
-        missed, total = np.zeros((3, self.labels.size // 16)), 1e-3 / gap ** np.arange(3)
-        for part in self._batches(omega, gap):
+        n_panels = len(self.label_panels)
+        total = np.append(1e-3 / gap ** np.arange(3), 1e-300)
+        groups = [_neighbours(self.label_panels, m) for m in _MERGED]
+        missed = [np.zeros((4, len(first))) for first in groups]
+        density = np.zeros(self.labels.size)
+        done = 0
+        for part in self._batches(omega, gap, 8 if self.channel.has_bands else _MOST_TOGETHER):
             reach = REACH * root_v
             band = self.band(float(part.min()) - reach, float(part.max()) + reach)
             start, stop, _ = band.indices(self.labels.size)
             band = slice(start - start % 16, stop + -stop % 16)
-            rows = _integrands(*self._by_kernel(part, gap, band), self.label_weights[band])
+            z, first, second = self._by_kernel(part, gap, self, band)
+            density[band] += share[done : done + part.size] @ z
+            done += part.size
+            rows = _integrands(z, first, second, self.labels[band], self.label_weights[band])
             if root_q > 0:
                 rows *= np.exp(-0.5 * ((part - self.centre) / root_q) ** 2)[:, None]
             total = np.maximum(total, np.abs(rows.sum(axis=2)).max(axis=1))
-            panel = slice(band.start // 16, band.stop // 16)
-            here = _missed(rows.reshape(3, part.size, -1, 16)).max(axis=1)
-            missed[:, panel] = np.maximum(missed[:, panel], here)
-        is_missed: Bools = np.any(missed > _RTOL[:3, None] * total[:, None], axis=0)
-        return is_missed
+            every = np.zeros((4, part.size, n_panels, 16))
+            every[:, :, band.start // 16 : band.stop // 16] = rows.reshape(4, part.size, -1, 16)
+            for m, begin, worst in zip(_MERGED, groups, missed, strict=True):
+                here = slice(*np.searchsorted(begin, [band.start // 16 - m + 1, band.stop // 16]))
+                together = every[:, :, begin[here, None] + np.arange(m)].reshape(4, part.size, -1, 16 * m)
+                worst[:, here] = np.maximum(worst[:, here], _missed(together).max(axis=1))
+        allowed = (_RTOL * total)[:, None]
+        is_coarse: Bools = np.any(missed[0][:3] > allowed[:3], axis=0)
+        # Labels between those that the tried ω give have not been seen: their density would be far off.
+        is_seen = np.all(
+            (np.abs(density - self.label_density) < 0.5 * self.label_density).reshape(-1, 16), axis=1
+        )
+        is_missed = [
+            np.any(worst > _STRICTER * allowed, axis=0) | ~is_seen[begin[:, None] + np.arange(m)].all(axis=1)
+            for m, begin, worst in zip(_MERGED, groups, missed, strict=True)
+        ]
+        return is_coarse, _merged(self.label_panels, groups, is_missed)
 
     def evaluate(self, gap: float) -> Array:
         """ψ, ψ', ψ'' and the mean-square Bayes error at one gap."""
@@ -131,9 +178,8 @@ class OutputQuadrature(OutputGrid):
             return self.density(omega, _ALL)
         make = self._around if self._is_local(gap) else self._by_kernel
         size = max(16, min(256, CHUNK // (200 * self.labels.size)))
-        return np.concatenate(
-            [make(omega[i : i + size], gap, _ALL, n_derivatives=0)[0] for i in range(0, omega.size, size)]
-        )
+        parts = [omega[i : i + size] for i in range(0, omega.size, size)]
+        return np.concatenate([make(part, gap, self, _ALL, n_derivatives=0)[0] for part in parts])
 
     # ------------------------------------------------------------------ averages over ω
 
@@ -188,7 +234,7 @@ class OutputQuadrature(OutputGrid):
         low, high = self.centre - REACH * root_q, self.centre + REACH * root_q
         steps = np.array([-13, -9, -6, -3.5, -1.5, 0, 1.5, 3.5, 6, 9, 13]) * root_v
         near = [b + steps for b in (self.breaks if self._is_local(gap) else self._corners)]
-        edges = subdivide(_clipped([self.smooth_edges], low, high), 1.5 * root_q)
+        edges = subdivide(_clipped([self.smooth_edges], low, high), 3 * root_q)
         # Close corners have their panels in common.
         return _thinned(_clipped([edges, *near], low, high), 0.5 * root_v)
 
@@ -202,19 +248,20 @@ class OutputQuadrature(OutputGrid):
     def _all_rows(self, omega: Array, gap: float) -> Array:
         return np.concatenate([self._rows(part, gap) for part in self._batches(omega, gap)], axis=1)
 
-    def _batches(self, omega: Array, gap: float) -> Iterator[Array]:
+    def _batches(self, omega: Array, gap: float, most: int = _MOST_TOGETHER) -> Iterator[Array]:
         """Neighbouring ω, that see about the same outputs and labels."""
         size = max(16, CHUNK // (50 * self.labels.size)) if self._is_local(gap) else 4096
-        size = min(size, 64)
+        size = min(size, most)
         for i in range(0, omega.size, size):
             yield omega[i : i + size]
 
     def _rows(self, omega: Array, gap: float) -> Array:
         """The integrands of the four functions at each ω, and the mass Z dy, of shape (5, ω)."""
         reach = REACH * math.sqrt(gap)
-        band = self.band(float(omega.min()) - reach, float(omega.max()) + reach)
+        at = self._labels_for(gap)
+        band = at.band(float(omega.min()) - reach, float(omega.max()) + reach)
         make = self._around if self._is_local(gap) else self._by_kernel
-        rows = _sums(*make(omega, gap, band), self.labels[band], self.label_weights[band])
+        rows = _sums(*make(omega, gap, at, band), at.labels[band], at.label_weights[band])
         if gap < self._least_bent:
             rows[2] = 0.0
         return rows
@@ -224,21 +271,21 @@ class OutputQuadrature(OutputGrid):
     def _is_local(self, gap: float) -> bool:
         return math.sqrt(gap) < self.narrowest / 4
 
-    def _on_outputs(self, gap: float) -> tuple[Array, Array, BandedDensity]:
+    def _on_outputs(self, gap: float, at: Labels) -> tuple[Array, Array, BandedDensity]:
         """Nodes, weights and P_out for a kernel of variance V; kept, for many V have the same."""
         # Widths are powers of two of the narrowest panel, so that neighbouring gaps share them.
         width = self.narrowest * 2.0 ** math.floor(math.log2(4 * math.sqrt(gap) / self.narrowest))
         width = min(width, self._widest)
-        if self._kept is None or self._kept[0] != width:
+        if self._kept is None or self._kept[0] != width or self._kept[1] is not at:
             outputs, w = panels(subdivide(self.edges, width))
-            self._kept = width, (outputs, w, BandedDensity(self, outputs))
-        return self._kept[1]
+            self._kept = width, at, (outputs, w, BandedDensity(at, outputs))
+        return self._kept[2]
 
     def _by_kernel(
-        self, omega: Array, gap: float, band: slice, n_derivatives: int = 2
+        self, omega: Array, gap: float, at: Labels, band: slice, n_derivatives: int = 2
     ) -> tuple[Array, Array, Array]:
         """Z, ∂Z and ∂²Z in ω, on (ω, labels of the band)."""
-        outputs, w, density = self._on_outputs(gap)
+        outputs, w, density = self._on_outputs(gap, at)
         reach = REACH * math.sqrt(gap)
         near = slice(*np.searchsorted(outputs, [omega.min() - reach, omega.max() + reach]))
         outputs, w = outputs[near], w[near]
@@ -252,11 +299,11 @@ class OutputQuadrature(OutputGrid):
         return z, first, second
 
     def _around(
-        self, omega: Array, gap: float, band: slice, n_derivatives: int = 2
+        self, omega: Array, gap: float, at: Labels, band: slice, n_derivatives: int = 2
     ) -> tuple[Array, Array, Array]:
-        """The same where P_out is smooth on the scale √V but for its breaks."""
+        """The same where P_out is smooth on the scale √V but for its breaks, at the labels of the grid."""
         root = math.sqrt(gap)
-        result = np.empty((3, omega.size, self.labels[band].size))
+        result = np.empty((3, omega.size, at.labels[band].size))
         nearest = np.full(omega.size, -1)
         if self.breaks.size:
             distance = np.abs(self.breaks - omega[:, None])
@@ -306,13 +353,50 @@ def _thinned(edges: Array, apart: float) -> Array:
     return np.array([*kept, edges[-1]])
 
 
+def _neighbours(edges: Array, m: int) -> Integers:
+    """First panels of groups of ``m`` that follow each other and are as wide."""
+    width = edges[:, 1] - edges[:, 0]
+    is_next = (edges[1:, 0] == edges[:-1, 1]) & (np.abs(width[1:] - width[:-1]) < 1e-9 * width[1:])
+    starts = np.flatnonzero(np.append(True, ~is_next))
+    counts = np.diff(np.append(starts, len(edges)))
+    return np.concatenate(
+        [start + m * np.arange(count // m) for start, count in zip(starts, counts, strict=True)]
+    )
+
+
+def _merged(edges: Array, groups: list[Integers], is_missed: list[Bools]) -> Array:
+    """The panels, with groups of them in one where this misses nothing: as many as possible."""
+    kept, is_free = [], np.ones(len(edges), dtype=bool)
+    for m, first, missed in reversed(list(zip(_MERGED, groups, is_missed, strict=True))):
+        for i in first[is_free[first] & (~missed | (m == 1))]:
+            kept.append((edges[i, 0], edges[i + m - 1, 1]))
+            is_free[i : i + m] = False
+    return np.array(sorted(kept))
+
+
+@lru_cache(maxsize=8)
+def _series_of_group(m: int) -> Array:
+    """:func:`legendre_series` of one wide panel from all nodes of the ``m`` that it is made of.
+
+    Up to a degree at which the narrow ones are still right.
+    """
+    n = max(16, 8 * m)
+    x = np.polynomial.legendre.leggauss(16)[0]
+    place = ((2 * np.arange(m)[:, None] + 1 + x) / m - 1).reshape(-1)
+    series: Array = (np.polynomial.legendre.legvander(place, n - 1) * (np.arange(n) + 0.5)).T
+    return series
+
+
 def _missed(parts: Array) -> Array:
-    """What Gauss's rule misses on each panel (axis before the last), from weighted values on its nodes."""
+    """What Gauss's rule misses on each panel (axis before the last), from weighted values on its nodes.
+
+    There may be the nodes of several panels, of which one with 16 nodes is to be made.
+    """
     # Coefficients fall like ρ^-n, and the rule misses those from n = 32 on: the last one squared,
     # with something to spare.
-    series = np.abs(parts @ legendre_series().T)
+    series = np.abs(parts @ _series_of_group(parts.shape[-1] // 16).T)
     largest = np.max(series, axis=-1)
-    ratio = np.max(series[..., -2:], axis=-1) / np.where(largest > 0, largest, 1.0)
+    ratio = np.max(series[..., 14:], axis=-1) / np.where(largest > 0, largest, 1.0)
     missed: Array = largest * ratio**1.75
     return missed
 
@@ -326,10 +410,13 @@ def _logarithmic(z: Array, first: Array, second: Array) -> tuple[Array, ...]:
     return np.log(safe), slope, bend
 
 
-def _integrands(z: Array, first: Array, second: Array, label_weights: Array) -> Array:
-    """Z ln Z dy, ½Z(∂ ln Z)² dy and ½Z(∂² ln Z)² dy on (ω, labels)."""
+def _integrands(z: Array, first: Array, second: Array, labels: Array, label_weights: Array) -> Array:
+    """Z ln Z dy, ½Z(∂ ln Z)² dy, ½Z(∂² ln Z)² dy and Z(y - <y>)² dy on (ω, labels)."""
     log_z, slope, bend = _logarithmic(z, first, second)
-    return z * label_weights * np.stack([log_z, 0.5 * slope**2, 0.5 * bend**2])
+    mass = z * label_weights
+    mean = (mass @ labels) / np.maximum(mass.sum(axis=1), 1e-300)
+    rows: Array = mass * np.stack([log_z, 0.5 * slope**2, 0.5 * bend**2, (labels - mean[:, None]) ** 2])
+    return rows
 
 
 def _sums(z: Array, first: Array, second: Array, labels: Array, label_weights: Array) -> Array:

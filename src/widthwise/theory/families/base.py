@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -31,13 +32,19 @@ ACCEPTED = 1e-10
 
 _RTOL, _MAX_STEPS = 1e-13, 40
 _N_HALVINGS = 7
-_N_BISECTIONS = 60
+_N_BISECTIONS, _N_SLOW = 60, 4
 _N_CROSSING = 24
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
 _FAR = np.log(1e14)  # α and 1/α beyond which nothing is computed
 _N_END = 10
+_N_STEEP, _STEEP = 40, 1.5  # steps in ln α along a curve that runs away
 _MOST_NODES = 400
+_TORN = 0.3  # of an unknown between neighbours on the grid, beyond what its slopes say
 _ROUNDING = 1e-13  # changes of ln α that mean nothing
+# Steps in u along a curve that is not traced: the longest, and the shortest before an end is believed.
+# Where slopes differ over a width of _KINK, a class begins to be learnt.
+_LONGEST, _SHORTEST, _N_ALONG = 1.0, 1e-7, 300
+_KINK = 1e-3
 
 
 @dataclass
@@ -75,6 +82,11 @@ class Points:
     def joined(cls, parts: Sequence[Points]) -> Points:
         return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
+    def put(self, rows: Integers, new: Points) -> None:
+        """Replace some rows."""
+        for f in fields(Points):
+            getattr(self, f.name)[rows] = getattr(new, f.name)
+
     @property
     def is_good(self) -> Bools:
         return (self.residual <= ACCEPTED) & np.isfinite(self.log_alpha) & np.isfinite(self.slope)
@@ -100,6 +112,8 @@ class Family(ABC):
     setting: Setting
     n_learnt: int
     """Classes of readouts that are learnt on it (1 for a profile, 0 for the universal branch)."""
+    _sheet: Points | None = None
+    """The points on the grid, where there are other solutions z at the same u."""
 
     @property
     @abstractmethod
@@ -142,17 +156,20 @@ class Family(ABC):
         """:meth:`at` from the given start; where that fails, from a first guess."""
         found = self.at(u, start)
         bad = np.nonzero(~found.is_good)[0]
-        if bad.size:
+        if bad.size and self._sheet is None:  # a guess may lead to another sheet
             again = self.at(u[bad])
-            for f in fields(Points):
-                getattr(found, f.name)[bad] = getattr(again, f.name)
+            found.put(bad, again)
         return found
+
+    def only(self, rows: np.ndarray) -> Family:
+        """The family of some rows, where it differs from row to row."""
+        return self
 
     def at_alpha(self, log_alpha: np.ndarray, u: np.ndarray, z: np.ndarray) -> Points:
         """The solutions at given α that Newton's method reaches from (u, z)."""
 
         def equations(rows: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            s = self.system(y[:, -1], y[:, :-1])
+            s = self.only(rows).system(y[:, -1], y[:, :-1])
             errors = np.column_stack([s.errors, s.log_alpha - log_alpha[rows]])
             upper = np.concatenate([s.by_z, s.by_u[..., None]], axis=2)
             lower = np.column_stack([s.alpha_by_z, s.alpha_by_u])[:, None, :]
@@ -177,12 +194,46 @@ class Family(ABC):
         slope[~good] = np.nan
         return Points(u, z, s.log_alpha, residual, z_slope, slope)
 
+    def along(self, start: Points, log_alpha: float) -> Points | None:
+        """The point at α of the monotone piece of ln α(u) that ``start``, one row, is on; None past its end.
+
+        No curve is needed: steps are halved until ln α(u) is monotone over each.
+        """
+        step = _LONGEST
+        for _ in range(_N_ALONG):
+            rest = log_alpha - start.log_alpha[0]
+            if abs(rest) <= _ROUNDING:
+                return start
+            if start.slope[0] == 0:  # a fold
+                break
+            reach = rest / start.slope[0]
+            is_last = abs(reach) <= step
+            u = start.u + (reach if is_last else np.copysign(step, reach))
+            z = start.z + (u - start.u)[:, None] * start.z_slope
+            new = self.at_alpha(np.array([log_alpha]), u, z) if is_last else self.at(u, z)
+            low, high = (start, new) if reach > 0 else (new, start)
+            if new.is_good[0] and _is_one_piece(low, high) and self.has_same_roots(low, high):
+                if is_last:
+                    return new
+                start, step = new, min(2 * step, _LONGEST)
+                continue
+            if not is_last and new.is_good[0] and new.slope[0] * start.slope[0] < 0 and step < _NARROW:
+                break  # it turns back before it gets there
+            step = 0.5 * min(step, abs(reach))
+            if not step > _SHORTEST:
+                break
+        return None
+
+    def has_same_roots(self, one: Points, other: Points) -> bool:
+        """Whether no class jumps from one of its roots to another between two points, one row each."""
+        return True
+
     # ------------------------------------------------------------------ the whole curve
 
     @cached_property
     def curve(self) -> tuple[Points, np.ndarray]:
         """Nodes in order of u, and whether each is joined to the next by a monotone piece of ln α(u)."""
-        found = self._with_retries(self._on_grid())
+        found = self._first_points if self._sheet is None else self._sheet
         u, is_good = found.u, found.is_good
         nodes = found[is_good]
         if not len(nodes):
@@ -192,6 +243,10 @@ class Family(ABC):
         is_joined = np.append(np.diff(position) == 1, False)
         nodes, is_joined = self._with_ends(nodes, is_joined, u, is_good)
         return self._refined(nodes, is_joined)
+
+    @cached_property
+    def _first_points(self) -> Points:
+        return self._with_retries(self._on_grid())
 
     def _on_grid(self) -> Points:
         """The grid, from its lower end up to where α is beyond anything that is computed."""
@@ -205,6 +260,84 @@ class Family(ABC):
             if last.is_good[0] and last.log_alpha[0] > _FAR and last.slope[0] > 0.5:
                 break
         return Points.joined(parts)
+
+    def sheets(self) -> list[Family]:
+        """The family itself, or one for each of several solutions z that it has at the same u.
+
+        Then neighbours on the grid do not lie on one smooth curve; each is followed across, to where the
+        curve ends or meets points that are known.
+        """
+        found = self._first_points
+        good = found.is_good
+        if len(found) < 2:
+            return [self]
+        step = np.diff(found.u)[:, None]
+        off = np.diff(found.z, axis=0) - 0.5 * step * (found.z_slope[:-1] + found.z_slope[1:])
+        is_torn = good[:-1] & good[1:] & (np.max(np.abs(off), axis=1, initial=0.0) > _TORN)
+        if not is_torn.any():
+            return [self]
+        # Runs of neighbours on one curve, each followed across both of its ends.
+        known: dict[int, list[int]] = {}  # place on the grid: numbers of its points
+        points: list[Points] = []
+        sheet: list[int] = []
+        for k in np.nonzero(good)[0].tolist():
+            is_first = k == 0 or not good[k - 1] or is_torn[k - 1]
+            sheet.append(len(points) if is_first else sheet[-1])
+            known[k] = [len(points)]
+            points.append(found[k : k + 1])
+        for k in np.nonzero(is_torn)[0].tolist():
+            for begin, way in ((k, 1), (k + 1, -1)):
+                self._follow(found.u, known[begin][0], begin, way, known, points, sheet)
+        if all(len(numbers) < 2 for numbers in known.values()):
+            return [self]  # a sharp bend of one curve
+        for k in np.nonzero(is_torn)[0].tolist():
+            if len(known[k]) == len(known[k + 1]) == 1:
+                mine, theirs = (sheet[known[place][0]] for place in (k, k + 1))
+                sheet = [mine if label == theirs else label for label in sheet]
+        families: list[Family] = []
+        for label in sorted(set(sheet)):
+            rows = sorted(
+                (points[i] for i in range(len(points)) if sheet[i] == label), key=lambda p: float(p.u[0])
+            )
+            families.append(self._on_sheet(Points.joined(rows), found))
+        return families
+
+    def _follow(
+        self,
+        grid: Array,
+        number: int,
+        place: int,
+        way: int,
+        known: dict[int, list[int]],
+        points: list[Points],
+        sheet: list[int],
+    ) -> None:
+        """Points of one sheet along the grid, until it ends or meets a point that is known."""
+        while 0 <= place + way < grid.size:
+            place += way
+            here = points[number]
+            u = grid[place : place + 1]
+            new = self.at(u, here.z + (u - here.u)[:, None] * here.z_slope)
+            if not new.is_good[0]:
+                return
+            for other in known.setdefault(place, []):
+                if np.max(np.abs(points[other].z - new.z)) < 1e-6:
+                    mine, theirs = sheet[number], sheet[other]
+                    sheet[:] = [mine if label == theirs else label for label in sheet]
+                    return
+            known[place].append(len(points))
+            sheet.append(sheet[number])
+            number = len(points)
+            points.append(new)
+
+    def _on_sheet(self, points: Points, grid: Points) -> Family:
+        """The family on one sheet; beside its ends the grid has nothing of it."""
+        beside = grid[(grid.u < points.u[0]) | (grid.u > points.u[-1])]
+        beside.residual = np.full(len(beside), np.inf)
+        everything = Points.joined([points, beside])
+        one = copy(self)
+        one._sheet = everything[np.argsort(everything.u, kind="stable")]
+        return one
 
     def _with_retries(self, found: Points) -> Points:
         """Points that failed, tried again from their neighbours."""
@@ -221,8 +354,7 @@ class Family(ABC):
             better = again.is_good
             if not better.any():
                 break
-            for f in fields(Points):
-                getattr(found, f.name)[bad[better]] = getattr(again, f.name)[better]
+            found.put(bad[better], again[better])
         return found
 
     def _with_ends(
@@ -239,8 +371,8 @@ class Family(ABC):
         if not far.size:
             return nodes, is_joined
         first = last.u.copy()
-        last = self._last_before(last, far)
-        ends = last[last.u != first]
+        ends = self._towards(last, far)
+        ends = ends[~np.isin(ends.u, first)]
         everything = Points.joined([nodes, ends])
         order = np.argsort(everything.u, kind="stable")
         flags = np.concatenate([is_joined, np.zeros(len(ends), dtype=bool)])[order]
@@ -287,35 +419,42 @@ class Family(ABC):
     ) -> tuple[Points, np.ndarray]:
         """The zeros of d ln α/du, as nodes: the Illinois variant of regula falsi on the slope.
 
-        Where the curve does not go on between two neighbours (the root of another class ends) there is none:
-        they are parted, and the ends of both pieces become nodes.
+        Where the slope steps over 0 (another class wakes up there) the bracket is halved instead.  Where the
+        curve does not go on between two neighbours (the root of another class ends) there is no zero: they
+        are parted, and the ends of both pieces become nodes.
         """
         low, high = nodes[turns], nodes[turns + 1]
         weight_low, weight_high = low.slope.copy(), high.slope.copy()
-        side = np.zeros(turns.size)
-        best, is_parted = low, np.zeros(turns.size, dtype=bool)
+        side, n_slow = np.zeros(turns.size), np.zeros(turns.size, dtype=int)
+        best, is_parted = nodes[turns], np.zeros(turns.size, dtype=bool)
+        rows = np.arange(turns.size)
         for _ in range(_N_BISECTIONS):
-            width = high.u - low.u
-            share = np.clip(weight_low / (weight_low - weight_high), 1e-3, 1 - 1e-3)
-            u, z = _hermite(low, high, share)
-            best = self.near(u, z)
-            is_parted |= ~best.is_good
-            slope = np.where(is_parted, 0.0, best.slope)
-            same = slope * low.slope > 0
-            weight_high = np.where(same & (side == 1), 0.5 * weight_high, np.where(same, weight_high, slope))
-            weight_low = np.where(~same & (side == -1), 0.5 * weight_low, np.where(same, slope, weight_low))
-            side = np.where(same, 1, -1)
-            low, high = _choose(same & ~is_parted, best, low), _choose(~same & ~is_parted, best, high)
-            weight_low, weight_high = (
-                np.where(is_parted, end.slope, weight)
-                for end, weight in ((low, weight_low), (high, weight_high))
+            width = high.u[rows] - low.u[rows]
+            share = np.clip(weight_low[rows] / (weight_low[rows] - weight_high[rows]), 1e-3, 1 - 1e-3)
+            share = np.where(n_slow[rows] > _N_SLOW, 0.5, share)
+            new = self.near(*_hermite(low[rows], high[rows], share))
+            best.put(rows, new)
+            is_parted[rows] |= ~new.is_good
+            same = new.slope * low.slope[rows] > 0
+            halved_low, halved_high = 0.5 * weight_low[rows], 0.5 * weight_high[rows]
+            weight_high[rows] = np.where(
+                same, np.where(side[rows] == 1, halved_high, weight_high[rows]), new.slope
             )
-            if np.all((np.abs(slope) < 1e-9) | (width < 1e-9)):
+            weight_low[rows] = np.where(
+                same, new.slope, np.where(side[rows] == -1, halved_low, weight_low[rows])
+            )
+            side[rows] = np.where(same, 1, -1)
+            good = new.is_good
+            low.put(rows[good & same], new[good & same])
+            high.put(rows[good & ~same], new[good & ~same])
+            n_slow[rows] += high.u[rows] - low.u[rows] > 0.5 * width
+            rows = rows[good & ~((np.abs(new.slope) < 1e-9) | (width < 1e-9))]
+            if not rows.size:
                 break
         folds = best[~is_parted]
         folds.slope = np.zeros(len(folds))
         parted = np.nonzero(is_parted)[0]
-        lasts = [self._last_before(end[parted], best.u[parted]) for end in (low, high)]
+        lasts = [self._last_before(end[parted], best.u[parted])[0] for end in (low, high)]
         everything = Points.joined([nodes, folds, *lasts])
         order = np.argsort(everything.u, kind="stable")
         is_joined = is_joined.copy()
@@ -324,16 +463,44 @@ class Family(ABC):
         flags.append(np.ones(parted.size, dtype=bool))
         return everything[order], np.concatenate(flags)[order]
 
-    def _last_before(self, last: Points, far: np.ndarray) -> Points:
-        """The last points of pieces of the curve that end between ``last``, which are on it, and ``far``."""
-        if not far.size:
-            return last
-        for _ in range(_N_END):
-            middle = 0.5 * (last.u + far)
-            new = self.at(middle, last.z + (middle - last.u)[:, None] * last.z_slope)
-            far = np.where(new.is_good, far, middle)
-            last = _choose(new.is_good, new, last)
-        return last
+    def _last_before(self, last: Points, far: np.ndarray) -> tuple[Points, np.ndarray]:
+        """The last points of pieces of the curve that end between ``last``, which are on it, and ``far``.
+
+        And places behind the ends, near to them.
+        """
+        for _ in range(_N_END if far.size else 0):
+            last, far = self._halved(last, far)
+        return last, far
+
+    def _halved(self, last: Points, far: np.ndarray) -> tuple[Points, np.ndarray]:
+        middle = 0.5 * (last.u + far)
+        new = self.at(middle, last.z + (middle - last.u)[:, None] * last.z_slope)
+        return _choose(new.is_good, new, last), np.where(new.is_good, far, middle)
+
+    def _towards(self, last: Points, far: np.ndarray) -> Points:
+        """The last points, and where α runs away as they are neared further ones, at even steps of ln α."""
+        last, far = self._last_before(last, far)
+        found = [last]
+        step = np.full(far.size, _STEEP)
+        for _ in range(_N_STEEP):
+            with np.errstate(invalid="ignore"):
+                is_steep = np.abs(last.slope * (far - last.u)) > 0.3
+            is_steep &= (np.abs(last.log_alpha) < _FAR) & (step > 0.2)
+            last, far, step = last[is_steep], far[is_steep], step[is_steep]
+            if not far.size:
+                break
+            move = step * np.sign(last.slope * (far - last.u)) / last.slope
+            reach = np.where(np.abs(move) < np.abs(far - last.u), move, 0.9 * (far - last.u))
+            new = self.at_alpha(
+                last.log_alpha + move * last.slope,
+                last.u + reach,
+                last.z + move[:, None] * last.z_slope,
+            )
+            is_there = new.is_good & ((new.u - last.u) * (far - new.u) > 0)
+            step = np.where(is_there, step, 0.5 * step)
+            last = _choose(is_there, new, last)
+            found.append(new[is_there])
+        return Points.joined(found)
 
     @cached_property
     def folds(self) -> Points:
@@ -360,8 +527,7 @@ class Family(ABC):
         is_step = np.zeros(who.size, dtype=bool)
         if failed.size:
             again, is_step[failed] = self._bisected(low[failed], high[failed], target[failed])
-            for f in fields(Points):
-                getattr(points, f.name)[failed] = getattr(again, f.name)
+            points.put(failed, again)
         # A bracket that closes on a step of the curve (a root of another class that ends) holds no solution.
         good, lost = points.is_good & ~is_step, ~points.is_good & ~is_step
         ends = Points.joined([low[lost], high[lost]])
@@ -390,8 +556,7 @@ class Family(ABC):
                 if bad.size:
                     near = side[bad]
                     again = self.at(u[bad], near.z + (u[bad] - near.u)[:, None] * near.z_slope)
-                    for f in fields(Points):
-                        getattr(middle, f.name)[bad] = getattr(again, f.name)
+                    middle.put(bad, again)
             good = middle.is_good
             same = good & ((middle.log_alpha - target[active]) * (low.log_alpha - target[active]) > 0)
             low, high = _choose(same, middle, low), _choose(good & ~same, middle, high)
@@ -401,8 +566,7 @@ class Family(ABC):
             if step % 3 == 2:
                 polished = self.at_alpha(target[active], middle.u, middle.z)
                 is_inside = polished.is_good & (polished.u >= low.u) & (polished.u <= high.u)
-                for f in fields(Points):
-                    getattr(result, f.name)[active[is_inside]] = getattr(polished, f.name)[is_inside]
+                result.put(active[is_inside], polished[is_inside])
                 is_empty[active[is_inside]] = False
                 is_done |= is_inside
             active, low, high = active[~is_done], low[~is_done], high[~is_done]
@@ -437,6 +601,18 @@ def _is_monotone(low: Points, high: Points) -> Bools:
     is_tiny = width < 1e-6
     is_monotone: Bools = is_smooth | is_fold | is_flat | is_tiny
     return is_monotone
+
+
+def _is_one_piece(low: Points, high: Points) -> bool:
+    """Whether two points, one row each, are joined by a monotone piece of ln α(u) without a step in it."""
+    width, rise = high.u[0] - low.u[0], high.log_alpha[0] - low.log_alpha[0]
+    slopes = np.array([low.slope[0], high.slope[0]])
+    if not width > 0 or slopes[0] * slopes[1] <= 0:
+        return False
+    if width > _KINK:
+        return bool(_is_monotone(low, high)[0])
+    least, most = np.sort(slopes * width)
+    return bool(least - abs(least) <= rise <= most + abs(most))
 
 
 def _hermite(low: Points, high: Points, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

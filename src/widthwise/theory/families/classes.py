@@ -55,7 +55,7 @@ class ClassFamily(Family):
     """Class ``moving`` (0 is the largest |v|) moves; ``larger`` and ``smaller`` say what the others do.
 
     ``asleep`` is the family that differs from this one in that smaller classes stay at 0: this one is traced
-    only where they do not.
+    only where they do not. Classes from number ``n_awake`` on stay at 0.
     """
 
     def __init__(
@@ -66,8 +66,10 @@ class ClassFamily(Family):
         smaller: Root = Root.ZERO,
         n_known: int = 0,
         asleep: ClassFamily | None = None,
+        n_awake: int | None = None,
     ) -> None:
         assert setting.classes is not None
+        self.n_awake = len(setting.classes) if n_awake is None else n_awake
         self.setting, self.moving, self.n_known, self.asleep = setting, moving, n_known, asleep
         self.larger, self.smaller = larger, smaller
         self.values2, self.powers = setting.classes.values2, setting.classes.powers
@@ -78,6 +80,12 @@ class ClassFamily(Family):
         return (
             f"ClassFamily(moving={self.moving}, larger={self.larger.value}, smaller={self.smaller.value}, "
             f"n_known={self.n_known})"
+        )
+
+    def held_at_0(self, number: int) -> ClassFamily:
+        """The same with this class and smaller ones at 0, whether or not they can stay there."""
+        return ClassFamily(
+            self.setting, self.moving, self.larger, self.smaller, self.n_known, self.asleep, number
         )
 
     @property
@@ -162,7 +170,8 @@ class ClassFamily(Family):
             roots(self.values2[:n_known], pull, coupling, Root.KNOWN),
             roots(self.values2[n_known:j], pull, coupling, self.larger, x, is_rough=is_rough),
             x[:, None],
-            roots(self.values2[j + 1 :], pull, coupling, self.smaller, x, is_rough=is_rough),
+            roots(self.values2[j + 1 : self.n_awake], pull, coupling, self.smaller, x, is_rough=is_rough),
+            np.zeros((x.size, self.values2.size - self.n_awake)),
         ]
         return np.concatenate(parts, axis=1)
 

@@ -21,18 +21,23 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from ..._arrays import Array
+from ..._arrays import Array, Bools, Integers
 from ...ingredients.readouts import _Continuous
 from ..units import UnitTable, UnitValues
 from .averages import Averages
 
 __all__ = ["ContinuousProfile", "jump_levels"]
 
-_N_PANELS = 12
-_WIDEST = 1.2  # of a panel in ln x
+_N_PANELS = 5  # for ln v
+_WIDEST = 1.5  # of a panel in ln(x + x₀), with x₀ where units have begun to be learnt
+_BEGUN = 1e-3  # overlap there
+_ROUNDED = 6  # numbers of panels are multiples of this
 _X, _W = np.polynomial.legendre.leggauss(10)
 _X, _W = 0.5 * (_X + 1), 0.5 * _W
 _N_MAXWELL = 20
+_NARROW = 8  # nodes of the grid, of a jump whose folds are looked for themselves
+_N_LOOK, _N_FOLD = 65, 30
+_CLOSED = 1e-4  # distance of folds in ln x below which they do nothing: its third power is an error
 
 
 @dataclass
@@ -52,6 +57,7 @@ class ContinuousProfile:
         self.units, self.readouts, self.kernel_total = units, readouts, kernel_total
         self.reach2 = min(readouts.largest, getattr(readouts, "cutoff", np.inf)) ** 2
         self._x = np.concatenate([[0.0], units.grid])
+        self._begun = float(units.grid[np.argmax(units.values.overlap > _BEGUN)])
         at_zero = units(np.zeros(1))
         self._table = UnitValues(
             *(
@@ -75,8 +81,15 @@ class ContinuousProfile:
         with np.errstate(over="ignore", invalid="ignore"):
             levels = self.levels(pull, coupling)
             is_falling = np.diff(levels, axis=1) < -1e-12 * levels[:, 1:]
+            if not is_rough:
+                is_falling |= self._falls_between(pull, coupling)
             energy = 0.25 * pull[:, None] * t.overlap**2 + 0.5 * coupling[:, None] * t.kernel
         owner, first, last = _hull_edges(energy, t.entropy, levels, is_falling)
+        ends = None
+        if not is_rough:
+            is_narrow = (last - first <= _NARROW) & (first > 2)
+            ends, is_real = self._narrow_ends(first, last, is_narrow, pull[owner], coupling[owner])
+            owner, first, last, ends = owner[is_real], first[is_real], last[is_real], ends[:, is_real]
         count = np.bincount(owner, minlength=pull.size)
         blank = np.full((pull.size, int(count.max(initial=0))), np.nan)
         jumps = _Jumps(blank, blank.copy(), blank.copy())
@@ -85,24 +98,92 @@ class ContinuousProfile:
         low, high = self._x[first], self._x[last]
         with np.errstate(divide="ignore", invalid="ignore"):
             v2 = (t.entropy[first] - t.entropy[last]) / (energy[owner, last] - energy[owner, first])
-        if not is_rough:
-            low, high, v2 = self._maxwell(low, high, v2, pull[owner], coupling[owner])
+        if ends is not None:
+            low, high, v2 = self._maxwell(low, high, v2, pull[owner], coupling[owner], ends)
         place = np.concatenate([np.arange(c) for c in count])
         jumps.low[owner, place], jumps.high[owner, place], jumps.level[owner, place] = low, high, v2
         return jumps
 
+    def _rate(self, z: Array, pull: Array, coupling: Array) -> Array:
+        """d ln φ/d ln x at x = e^z."""
+        u = self.units(np.exp(z))
+        rate: Array = 1 - np.exp(z) * (pull * u.overlap_slope + coupling * u.kernel_curvature) / (
+            pull * u.overlap + coupling * u.kernel_slope
+        )
+        return rate
+
+    def _falls_between(self, pull: Array, coupling: Array) -> Bools:
+        """Cells of the grid within which φ falls for a while, to judge from its slope at three nodes."""
+        t = self._table
+        a, b = pull[:, None], coupling[:, None]
+        with np.errstate(all="ignore"):
+            force = a * t.overlap[1:] + b * t.kernel_slope[1:]
+            rate = 1 - self._x[1:] * (a * t.overlap_slope[1:] + b * t.kernel_curvature[1:]) / force
+            left, middle, right = rate[:, :-2], rate[:, 1:-1], rate[:, 2:]
+            slope, bend = 0.5 * (right - left), right - 2 * middle + left
+            lowest = middle - 0.5 * slope**2 / bend
+            is_dip = (middle <= left) & (middle <= right) & (bend > 0) & (lowest < 0)
+        falls = np.zeros((pull.size, self._x.size - 1), dtype=bool)
+        falls[:, 1:-1] |= is_dip & (slope > 0)  # the cell before the middle node
+        falls[:, 2:] |= is_dip & (slope <= 0)
+        return falls
+
+    def _narrow_ends(
+        self, first: Integers, last: Integers, is_narrow: Bools, pull: Array, coupling: Array
+    ) -> tuple[Array, Bools]:
+        """Between which ln x the upper and the lower fold of narrow jumps lie, and which jumps are real.
+
+        A fold that closes is narrower than the grid; NaN for jumps that are not narrow.
+        """
+        ends, is_real = np.full((2, first.size), np.nan), np.ones(first.size, dtype=bool)
+        rows = np.nonzero(is_narrow)[0]
+        if not rows.size:
+            return ends, is_real
+        log_x = np.log(self._x[1:])  # the first node is x = 0
+        low = log_x[np.maximum(first[rows] - 3, 0)]
+        high = log_x[np.minimum(last[rows] + 1, log_x.size - 1)]
+        z = low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _N_LOOK)
+        a, b = pull[rows], coupling[rows]
+        falls = self._rate(z, a[:, None], b[:, None]) < 0
+        has_fall = falls.any(axis=1)
+        top = np.argmax(falls, axis=1)
+        bottom = _N_LOOK - 1 - np.argmax(falls[:, ::-1], axis=1)
+        has_fall &= (top > 0) & (bottom < _N_LOOK - 1)
+        is_real[rows[~has_fall & ~falls.any(axis=1)]] = False
+        rows, z, top, bottom = rows[has_fall], z[has_fall], top[has_fall], bottom[has_fall]
+        a, b, every = a[has_fall], b[has_fall], np.arange(rows.size)
+        for k, inside, outside in ((0, top, top - 1), (1, bottom, bottom + 1)):
+            falling, rising = z[every, inside], z[every, outside]
+            for _ in range(_N_FOLD):
+                middle = 0.5 * (falling + rising)
+                is_down = self._rate(middle, a, b) < 0
+                falling, rising = np.where(is_down, middle, falling), np.where(is_down, rising, middle)
+            ends[k, rows] = rising
+        is_real[rows[ends[1, rows] - ends[0, rows] < _CLOSED]] = False
+        return ends, is_real
+
     def _maxwell(
-        self, low: np.ndarray, high: np.ndarray, v2: np.ndarray, a: np.ndarray, b: np.ndarray
+        self, low: np.ndarray, high: np.ndarray, v2: np.ndarray, a: np.ndarray, b: np.ndarray, ends: Array
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Both roots and v² where their potentials are equal, from the edge of the hull on the grid.
 
         Newton's method on all three: potentials are stationary at the roots, so that v² is right to second
-        order while these are still moving.
+        order while these are still moving. Where a jump is narrow φ is a cubic, whose folds (``ends``) lie
+        at 1/√3 of the distance of its roots from the middle, which has the level of the jump.
         """
         n = v2.size
         is_on = low > 0  # otherwise the lower root is 0
         z = np.log(np.concatenate([np.where(is_on, low, 1.0), high]))
         a2, b2 = np.tile(a, 2), np.tile(b, 2)
+        is_narrow = np.isfinite(ends[0])
+        if is_narrow.any():
+            middle, half = 0.5 * (ends[0] + ends[1]), 0.5 * (ends[1] - ends[0])
+            for part, side in ((slice(0, n), -1), (slice(n, None), 1)):
+                z[part] = np.where(is_narrow, middle + side * np.sqrt(3) * half, z[part])
+            u = self.units(np.exp(np.where(is_narrow, middle, 0.0)))
+            v2 = np.where(is_narrow, np.exp(middle) / (a * u.overlap + b * u.kernel_slope), v2)
+        least = np.concatenate([np.full(n, -np.inf), np.where(is_narrow, ends[1], -np.inf)])
+        most = np.concatenate([np.where(is_narrow, ends[0], np.inf), np.full(n, np.inf)])
         for _ in range(_N_MAXWELL):
             u = self.units(np.exp(z))
             with np.errstate(all="ignore"):
@@ -116,7 +197,7 @@ class ContinuousProfile:
                 error = z - np.log(np.tile(v2, 2) * force)
                 move = np.clip(np.nan_to_num(-error / rate), -0.3, 0.3)
             move[:n][~is_on] = 0.0
-            z = z + move
+            z = np.clip(z + move, least, most)
             if np.all(np.abs(step) <= 1e-13) and np.all(np.abs(move) <= 1e-8):
                 break
         x = np.exp(z)
@@ -228,15 +309,19 @@ class ContinuousProfile:
             for low, high in zip(ends[::2], ends[1::2], strict=True):
                 if high > low:
                     stretches.append((i, low, high))
-        if not stretches:
-            return
-        # After a jump x may go over many decades, of which all have their share.
-        longest = max((math.log(high / low) for _, low, high in stretches if low > 0), default=0.0)
-        share = np.linspace(0, 1, max(_N_PANELS, math.ceil(longest / _WIDEST)) + 1)
-        edges = np.array([self._cuts(levels[i], low, high, share) for i, low, high in stretches])
-        rows = np.array([i for i, _, _ in stretches])
-        x, dx = _nodes(edges)
-        self._add(total, rows, x, dx, self.units(x), pull[rows], coupling[rows])
+        # x may go over many decades, of which all have their share. Stretches with as many panels, or a few
+        # more, go together.
+        together: dict[int, list[tuple[int, float, float]]] = {}
+        for i, low, high in stretches:
+            decades = math.log((high + self._begun) / (low + self._begun))
+            n = math.ceil((_N_PANELS + decades / _WIDEST) / _ROUNDED) * _ROUNDED
+            together.setdefault(n, []).append((i, low, high))
+        for n, group in together.items():
+            share = np.linspace(0, 1, n + 1)
+            edges = np.array([self._cuts(levels[i], low, high, share) for i, low, high in group])
+            rows = np.array([i for i, _, _ in group])
+            x, dx = _nodes(edges)
+            self._add(total, rows, x, dx, self.units(x), pull[rows], coupling[rows])
 
     def _last(
         self, levels: np.ndarray, pull: np.ndarray, coupling: np.ndarray, start: np.ndarray
@@ -260,11 +345,15 @@ class ContinuousProfile:
         return last
 
     def _cuts(self, levels: Array, low: float, high: float, share: Array) -> Array:
-        """Ends of panels between two x of one stretch, even in ln v."""
+        """Ends of panels between two x of one stretch, in parts even in ln v, in parts in ln(x + x₀)."""
         inside = (self._x > low) & (self._x < high)
         if inside.sum() > 1:
-            logs = np.log(np.maximum.accumulate(levels[inside]))
-            cuts: Array = np.interp(logs[0] + share * (logs[-1] - logs[0]), logs, self._x[inside])
+            x = self._x[inside]
+            log_v, log_x = np.log(np.maximum.accumulate(levels[inside])), np.log(x + self._begun)
+            way = (log_x - log_x[0]) / _WIDEST
+            if log_v[-1] > log_v[0]:
+                way += _N_PANELS * (log_v - log_v[0]) / (log_v[-1] - log_v[0])
+            cuts: Array = np.interp(share * way[-1], way, x)
         else:
             cuts = low + share * (high - low)
         cuts[0], cuts[-1] = low, high

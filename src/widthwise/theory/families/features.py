@@ -47,6 +47,7 @@ _WIDTH, _N_NODES = 0.02, 8  # of a stretch, in ln v²; the nearest singularity, 
 _CROWDED = 2 * _N_NODES  # features of a stretch from which it is interpolated
 _N_SCANNED = 500  # numbers n of learnt features at which α is tabulated
 _NEAR = 1e-6  # in ln α, of the ends of intervals
+_WIDE, _STEP = 0.5, 0.25  # in ln B: an interval within which α may turn, and how closely it is looked at
 _N_STEPS = 60
 _ACCURATE = 1e-13
 _TINY = 1e-6  # of c[g(1) - g], where its table has lost half its digits
@@ -235,6 +236,29 @@ class FeatureProblem:
         self._n, self._begin = n, self._log_alpha(coupling, gap)
         # With the n-th feature not yet learnt, at the same coupling.
         self._end_before = self._log_alpha(coupling, gap + self.sums.powers[n - 1] * drop)
+        self._wide = [self._along(m) for m in n.tolist() if self._width(m) > _WIDE]
+
+    def _width(self, n: int) -> float:
+        """In ln B, of the interval of n; the last one ends with the table."""
+        log_v2 = self.sums.log_v2
+        if n < len(self.sums):
+            return float(log_v2[n - 1] - log_v2[n])
+        return self.root.most - self.root.log_jump + float(log_v2[n - 1] - log_v2[0])
+
+    def _along(self, n: int) -> tuple[int, Array, Array]:
+        """n, and ln B and ln α along its interval: α may fall with B before it rises."""
+        width = self._width(n)
+        steps = np.linspace(0.0, width, math.ceil(width / _STEP) + 1)
+        coupling = self.root.log_jump - self.sums.log_v2[n - 1] + steps
+        gap = np.array([self.sum(n, u).gap for u in coupling.tolist()])
+        return n, coupling, self._log_alpha(coupling, gap)
+
+    def _turned(self, log_alpha: float) -> Iterator[tuple[int, float]]:
+        """n and ln B where α is reached, rising with B, within a wide interval."""
+        for n, coupling, along in self._wide:
+            for j in np.nonzero((along[:-1] < log_alpha) & (along[1:] >= log_alpha))[0].tolist():
+                share = (log_alpha - along[j]) / (along[j + 1] - along[j])
+                yield n, float(coupling[j] + share * (coupling[j + 1] - coupling[j]))
 
     def _log_alpha(self, log_coupling: Array, gap: Array) -> Array:
         return self.setting.log_alpha(log_coupling, np.clip(gap, 0.0, self.power))
@@ -262,6 +286,11 @@ class FeatureProblem:
         """Solutions at α, among them the one of largest potential with at least one feature learnt."""
         starts = self._candidates(math.log(alpha))
         solved: dict[int, FeaturePoint | None] = {n: self.at(n, alpha) for n in starts}
+        for n, guess in self._turned(math.log(alpha)):
+            found = self.at(n, alpha, guess)
+            if n not in solved or _height(found) > _height(solved[n]):
+                solved[n] = found
+        starts = sorted(solved)
         value = np.array([_height(solved[n]) for n in starts])
         padded = np.concatenate([[-np.inf], value, [-np.inf]])
         tops = [i for i in range(len(starts)) if value[i] >= padded[i] and value[i] >= padded[i + 2]]
@@ -391,7 +420,7 @@ def _height(point: FeaturePoint | None) -> float:
 
 
 @lru_cache(maxsize=16)
-def feature_problem(problem: Problem, theory: str = "main") -> FeatureProblem:
+def feature_problem(problem: Problem, theory: str) -> FeatureProblem:
     """The features of a problem, scanned once."""
     return FeatureProblem(setting_of(problem, theory))
 

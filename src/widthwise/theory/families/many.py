@@ -4,22 +4,28 @@ Each class has a small weight, so that in equilibrium all but a few sit at the r
 their own, up to a threshold of |v|: the n largest at the upper root, the others at the lowest.  Solutions
 with neighbouring n coexist at one α, and f changes smoothly with n.  It is computed for n spread over all
 classes, then between those around each of its maxima, until neighbours of a maximum differ by one class.
+
+Where classes have more roots, or can be known exactly (discrete weights and an activation that jumps), there
+are several such numbers: f is maximised in one of them after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...numerics.roots import newton_rows
-from ..setting import Setting
+from ..._arrays import Array, Integers
+from ...problem import Problem
+from ..setting import Setting, setting_of
 from ..units import Root
 from .averages import Averages, class_averages
-from .base import Family, Points
 from .classes import ClassFamily, ClassState
-from .threshold import ThresholdFamily
+from .threshold import ThresholdFamily, threshold_roots
+from .threshold_table import threshold_table
 
 if TYPE_CHECKING:
     from ..solution import Solution
@@ -30,48 +36,30 @@ _N_SPREAD = 24  # values of n to begin with
 _N_BETWEEN = 5  # of n between neighbours around a maximum
 _N_ROUNDS = 12
 _N_ITERATIONS = 12
+_N_TURNS = 6  # of searches in n and in m
+_N_TRACED = 16  # classes whose curves are traced, those of the largest |v|
 _REACH = (1, -1, 2, -2)  # changes of n that are tried at a maximum
 # Where between its roots a class is looked for: from the upper one (0) to the lower, or a share of the upper.
 _BETWEEN, _SHARE = (0.1, 0.5, 0.9), 1e-3
 
 
-def _solved(
-    family: Family, only: Callable[[np.ndarray], Family], log_alpha: np.ndarray, u: np.ndarray, z: np.ndarray
-) -> Points:
-    """Newton's method at given α, for families that differ from row to row."""
-
-    def equations(rows: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        s = only(rows).system(y[:, -1], y[:, :-1])
-        errors = np.column_stack([s.errors, s.log_alpha - log_alpha[rows]])
-        upper = np.concatenate([s.by_z, s.by_u[..., None]], axis=2)
-        lower = np.column_stack([s.alpha_by_z, s.alpha_by_u])[:, None, :]
-        return errors, np.concatenate([upper, lower], axis=1)
-
-    with np.errstate(all="ignore"):
-        y, residual = newton_rows(equations, np.column_stack([z, u]), rtol=1e-13, max_steps=40)
-        points = family._points(y[:, -1], y[:, :-1], residual)
-    points.log_alpha = np.where(points.is_good, log_alpha, points.log_alpha)
-    return points
-
-
 class _Moving(ClassFamily):
     """Families with a moving class for each row, larger ones at their upper root, smaller at the lowest."""
 
-    def __init__(self, setting: Setting, moving: np.ndarray) -> None:
+    def __init__(self, setting: Setting, moving: np.ndarray, known: np.ndarray) -> None:
         super().__init__(setting, 0, Root.HIGHEST, Root.LOWEST)
-        self.moving = moving  # type: ignore[assignment]
+        self.moving, self.known = moving, known  # type: ignore[assignment]
 
     def only(self, rows: np.ndarray) -> _Moving:
-        return _Moving(self.setting, np.asarray(self.moving)[rows])
+        return _Moving(self.setting, np.asarray(self.moving)[rows], self.known[rows])
 
     def state(self, u: np.ndarray, z: np.ndarray) -> ClassState:
         setting, units = self.setting, self.setting.units
         pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + z[:, 1])
         pull, coupling = np.exp(pair.log_pull) / setting.gamma, np.exp(z[:, 1])
+        counts = np.column_stack([self.known, self.moving])
+        snr = threshold_roots(setting, pull, coupling, counts)
         number, moving = np.arange(self.values2.size), np.asarray(self.moving)[:, None]
-        upper = units.roots(self.values2, pull, coupling, Root.HIGHEST)
-        lower = units.roots(self.values2, pull, coupling, Root.LOWEST)
-        snr = np.where(number < moving, upper, lower)
         is_moving = number == moving
         snr = np.where(is_moving, np.exp(u)[:, None], snr)
         # The others move with the couplings, this one does not.
@@ -92,26 +80,23 @@ class _Moving(ClassFamily):
 
 
 class _Rows(ThresholdFamily):
-    """Threshold families with a number of upper classes for each row."""
+    """Threshold families with counts for each row."""
 
-    def __init__(self, setting: Setting, n_upper: np.ndarray, upper: Root) -> None:
-        super().__init__(setting, 0, upper)
-        self.counts = n_upper
+    def __init__(self, setting: Setting, counts: np.ndarray) -> None:
+        super().__init__(setting, (0, 0))
+        self.rows = counts
 
     def only(self, rows: np.ndarray) -> _Rows:
-        return _Rows(self.setting, self.counts[rows], self.upper)
+        return _Rows(self.setting, self.rows[rows])
 
     def snr(self, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False) -> np.ndarray:
-        roots = self.setting.units.roots
-        upper = roots(self.values2, pull, coupling, self.upper, is_rough=is_rough)
-        lower = roots(self.values2, pull, coupling, Root.LOWEST, is_rough=is_rough)
-        return np.where(np.arange(self.values2.size) < self.counts[:, None], upper, lower)
+        return threshold_roots(self.setting, pull, coupling, self.rows, is_rough=is_rough)
 
     def starts(self, log_alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """ln B and ln τ after some rounds of the saddle-point equations, from the upper classes known."""
         setting, units = self.setting, self.setting.units
         with np.errstate(all="ignore"):
-            snr = np.where(np.arange(self.values2.size) < self.counts[:, None], units.grid[-1], 0.0)
+            snr = np.where(np.arange(self.values2.size) < self.rows[:, -1:], units.grid[-1], 0.0)
             log_tilt = np.full(log_alpha.size, -np.inf)
             log_coupling = np.zeros(log_alpha.size)
             for _ in range(_N_ITERATIONS):
@@ -132,79 +117,209 @@ def solve_many(setting: Setting, alpha: np.ndarray) -> Iterator[tuple[int, Solut
     """Solutions in which units are learnt, with the index of their α."""
     if setting.is_linear:
         return
-    for upper in (Root.HIGHEST, Root.KNOWN) if setting.units.can_be_known else (Root.HIGHEST,):
-        yield from _Search(setting, alpha, upper).run()
+    best: dict[int, Solution] = {}
+    for i, solution in _searched(setting, alpha):
+        if i not in best or solution.free_entropy > best[i].free_entropy:
+            best[i] = solution
+        yield i, solution
+    yield from _beside(setting, alpha, best)
+
+
+def _beside(setting: Setting, alpha: np.ndarray, best: dict[int, Solution]) -> Iterator[tuple[int, Solution]]:
+    """Solutions on the whole curves of the classes next to the threshold, if few are learnt.
+
+    These have some weight, and may set in by a small jump of their own or be held between their roots.
+    """
+    assert setting.classes is not None
+    asked: dict[int, list[int]] = {}
+    for i in range(alpha.size):
+        n = _n_learnt(best[i]) if i in best else 0
+        for moving in range(max(n - 1, 1), min(n + 2, _N_TRACED, len(setting.classes))):
+            asked.setdefault(moving, []).append(i)
+    for moving, rows in asked.items():
+        family = _traced(setting.problem, setting.theory, moving)
+        found = family.crossings(alpha[rows])
+        index = np.array(rows)[found.index]
+        yield from zip(index.tolist(), family.solutions(found.points, alpha[index]), strict=True)
+
+
+def _n_learnt(solution: Solution) -> int:
+    """Sizes of readouts whose units are learnt."""
+    return np.unique(np.abs(solution.readout_values[solution.weight_overlap > 0])).size
+
+
+@lru_cache(maxsize=256)
+def _traced(problem: Problem, theory: str, moving: int) -> ClassFamily:
+    return ClassFamily(setting_of(problem, theory), moving, Root.HIGHEST, Root.ZERO)
+
+
+def _searched(setting: Setting, alpha: np.ndarray) -> Iterator[tuple[int, Solution]]:
+    """Solutions of highest free entropy over the numbers of classes at each root, and others on the way."""
+    assert setting.classes is not None
+    n_classes, can_be_known = len(setting.classes), setting.units.can_be_known
+    n_counts = max(2, setting.units.n_sections)
+    kinds = [(0,) * j + (None,) * (n_counts - j) for j in range(0 if can_be_known else 1, n_counts)]
+    searched: set[_Line] = set()
+    best: list[tuple[int, Solution]] = []
+    for counts in kinds:
+        lines = [_Line(i, n_classes, counts) for i in range(alpha.size)]
+        search = _Search(setting, alpha, lines)
+        yield from search.run()
+        searched |= set(lines)
+        best += search.best()
+    for _ in range(_N_TURNS):
+        through = {
+            line: s
+            for i, s in best
+            for line in _lines_through(i, s, n_classes, can_be_known=can_be_known)
+            if line not in searched
+        }
+        if not through:
+            break
+        searched |= set(through)
+        search = _Search(setting, alpha, list(through), list(through.values()))
+        yield from search.run()
+        best = search.best()
+
+
+@dataclass(frozen=True)
+class _Line:
+    """Counts of :class:`ThresholdFamily` at one α; those that are None are t, which goes along the line."""
+
+    index: int
+    """Of α."""
+    n_classes: int
+    counts: tuple[int | None, ...]
+
+    @property
+    def bottom(self) -> int:
+        before = self.counts[: self.counts.index(None)]
+        return before[-1] or 0 if before else 0
+
+    @property
+    def top(self) -> int:
+        after = [n for n in self.counts[self.counts.index(None) :] if n is not None]
+        most = self.n_classes - (self.counts[0] is None)  # all known: see perfect.py
+        return min([most, *after])
+
+    @property
+    def spread(self) -> set[int]:
+        """Values of t to begin with."""
+        steps = np.geomspace(1, max(self.top - self.bottom, 1), _N_SPREAD)
+        return {self.bottom, *(t for step in steps if (t := self.bottom + round(step)) <= self.top)}
+
+    def at(self, t: int) -> tuple[int, ...]:
+        """All counts."""
+        return tuple(t if n is None else n for n in self.counts)
+
+    def t(self, counts: tuple[int, ...]) -> int:
+        """The place of a family on the line."""
+        return counts[self.counts.index(None)]
+
+
+def _lines_through(index: int, solution: Solution, n_classes: int, *, can_be_known: bool) -> Iterator[_Line]:
+    """Those on which one of the counts changes, or all from one on."""
+    family = solution.family
+    assert isinstance(family, ThresholdFamily)
+    for j in range(0 if can_be_known else 1, len(family.counts)):
+        before, after = family.counts[:j], family.counts[j + 1 :]
+        yield _Line(index, n_classes, (*before, None, *(None for _ in after)))
+        if after and after[0] > (before[-1] if before else 0):
+            yield _Line(index, n_classes, (*before, None, *after))
 
 
 class _Search:
-    """Solutions by (index of α, n)."""
+    """Solutions along lines, by (number of the line, t); ``begin`` are solutions known on them."""
 
-    def __init__(self, setting: Setting, alpha: np.ndarray, upper: Root) -> None:
-        assert setting.classes is not None
-        self.setting, self.alpha, self.upper = setting, alpha, upper
-        self.top = len(setting.classes) - (upper is Root.KNOWN)
+    def __init__(
+        self, setting: Setting, alpha: np.ndarray, lines: list[_Line], begin: list[Solution] | None = None
+    ) -> None:
+        self.setting, self.lines = setting, lines
+        self.alpha = alpha[[line.index for line in lines]]
         self.solved: dict[tuple[int, int], Solution] = {}
         self.tried: set[tuple[int, int]] = set()
+        for k, solution in enumerate(begin or []):
+            family = solution.family
+            assert isinstance(family, ThresholdFamily)
+            self.solved[k, lines[k].t(family.counts)] = solution
 
     def run(self) -> Iterator[tuple[int, Solution]]:
-        spread = np.unique(np.round(np.geomspace(1, self.top, _N_SPREAD)).astype(int)).tolist()
-        first = [(i, n) for i in range(self.alpha.size) for n in [0, *spread]]
-        self._solve(first)
+        self._solve([(k, t) for k, line in enumerate(self.lines) for t in sorted(line.spread)])
+        self._from_table()
         for _ in range(_N_ROUNDS):
-            asked = [key for i in range(self.alpha.size) for key in self._next(i)]
+            asked = [key for k in range(len(self.lines)) for key in self._next(k)]
             if not asked:
                 break
             self._solve(asked)
-        for (i, _), solution in self.solved.items():
-            yield i, solution
-        if self.upper is Root.HIGHEST:
-            yield from self._between_roots()
+        for (k, _), solution in self.solved.items():
+            yield self.lines[k].index, solution
+        yield from self._between_roots()
 
-    def _next(self, i: int) -> set[tuple[int, int]]:
-        """Values of n that are still to be tried around the maxima of f over n."""
-        known = sorted(n for j, n in self.solved if j == i)
+    def best(self) -> list[tuple[int, Solution]]:
+        """The solution of highest free entropy on each line, with the index of its α."""
+        found: dict[int, Solution] = {}
+        for (k, _), solution in self.solved.items():
+            if k not in found or solution.free_entropy > found[k].free_entropy:
+                found[k] = solution
+        return [(self.lines[k].index, solution) for k, solution in found.items()]
+
+    def _next(self, k: int) -> set[tuple[int, int]]:
+        """Values of t that are still to be tried around the maxima of f along a line."""
+        line = self.lines[k]
+        known = sorted(t for j, t in self.solved if j == k)
         asked = set()
-        for at, n in enumerate(known):
-            own = self.solved[i, n].free_entropy
-            below, above = known[at - 1] if at else -1, known[at + 1] if at + 1 < len(known) else self.top + 1
-            if any(self.solved[i, m].free_entropy > own for m in (below, above) if (i, m) in self.solved):
+        for at, t in enumerate(known):
+            own = self.solved[k, t].free_entropy
+            below = known[at - 1] if at else line.bottom - 1
+            above = known[at + 1] if at + 1 < len(known) else line.top + 1
+            if any(self.solved[k, s].free_entropy > own for s in (below, above) if (k, s) in self.solved):
                 continue
             between = np.concatenate(
-                [np.linspace(below, n, _N_BETWEEN + 2), np.linspace(n, above, _N_BETWEEN + 2)]
+                [np.linspace(below, t, _N_BETWEEN + 2), np.linspace(t, above, _N_BETWEEN + 2)]
             )
-            asked |= {(i, int(m)) for m in np.round(between)} | {(i, n + step) for step in _REACH}
-        return {(j, m) for j, m in asked if 0 <= m <= self.top} - self.tried
+            asked |= {(k, int(s)) for s in np.round(between)} | {(k, t + step) for step in _REACH}
+        return {(j, t) for j, t in asked if line.bottom <= t <= line.top} - self.tried
 
     def _solve(self, keys: list[tuple[int, int]]) -> None:
-        """Try the given n, from what neighbours are solved and from the start with n classes known."""
+        """Try the given t, from what neighbours are solved and from the start with upper classes known."""
         self.tried |= set(keys)
-        which, n = (np.array(column) for column in zip(*keys, strict=True))
-        u, z = _Rows(self.setting, n, self.upper).starts(np.log(self.alpha)[which])
-        starts = [(which, n, u, z[:, None])]
+        which = np.array([k for k, _ in keys])
+        counts = np.array([self.lines[k].at(t) for k, t in keys])
+        u, z = _Rows(self.setting, counts).starts(np.log(self.alpha)[which])
+        starts = [(np.arange(len(keys)), u, z[:, None])]
         near = [self._nearest(*key) for key in keys]
-        if warm := [k for k, s in enumerate(near) if s is not None]:
+        if warm := [row for row, s in enumerate(near) if s is not None]:
             guesses = [s for s in near if s is not None]
-            starts.append(
-                (
-                    which[warm],
-                    n[warm],
-                    np.array([s.parameter for s in guesses]),
-                    np.array([s.state for s in guesses]),
-                )
-            )
-        which, n, u, z = (np.concatenate(parts) for parts in zip(*starts, strict=True))
-        rows_of = _Rows(self.setting, n, self.upper)
-        points = _solved(rows_of, rows_of.only, np.log(self.alpha)[which], u, z)
+            u, z = np.array([s.parameter for s in guesses]), np.array([s.state for s in guesses])
+            starts.append((np.array(warm), u, z))
+        self._polish(keys, *(np.concatenate(parts) for parts in zip(*starts, strict=True)))
+
+    def _from_table(self) -> None:
+        """Solutions from where the table of the whole problem has them."""
+        counts = self.lines[0].counts
+        if any(n for n in counts) or counts[1] is not None:
+            return
+        table = threshold_table(self.setting.problem, self.setting.theory, is_known=counts[0] is None)
+        which, n, u, z = table.starts(np.log(self.alpha))
+        if which.size:
+            keys = list(zip(which.tolist(), n.tolist(), strict=True))
+            self._polish(keys, np.arange(which.size), u, z[:, None])
+
+    def _polish(self, keys: list[tuple[int, int]], key: Integers, u: Array, z: Array) -> None:
+        """Newton's method for the keys of given numbers from (u, z)."""
+        which = np.array([k for k, _ in keys])
+        counts = np.array([self.lines[k].at(t) for k, t in keys])
+        alpha = self.alpha[which[key]]
+        rows_of = _Rows(self.setting, counts[key])
+        points = rows_of.at_alpha(np.log(alpha), u, z)
         good = np.nonzero(points.is_good)[0]
-        for count in np.unique(n[good]):
-            rows = good[n[good] == count]
-            family = ThresholdFamily(self.setting, int(count), self.upper)
-            found = family.solutions(points[rows], self.alpha[which[rows]])
+        for own in np.unique(counts[key[good]], axis=0):
+            rows = good[(counts[key[good]] == own).all(axis=1)]
+            found = ThresholdFamily(self.setting, tuple(own.tolist())).solutions(points[rows], alpha[rows])
             for row, solution in zip(rows, found, strict=True):
-                key = (int(which[row]), int(count))
-                old = self.solved.get(key)
+                old = self.solved.get(keys[key[row]])
                 if old is None or solution.free_entropy > old.free_entropy:
-                    self.solved[key] = solution
+                    self.solved[keys[key[row]]] = solution
 
     def _between_roots(self) -> Iterator[tuple[int, Solution]]:
         """Solutions in which one class is held between its own roots by what it does to all the others.
@@ -212,16 +327,21 @@ class _Search:
         A class of some weight may be, next to the maxima of f over n.
         """
         asked: dict[tuple[int, int], Solution] = {}
-        for i, n in self.solved:
-            near = [self.solved[i, m].free_entropy for m in (n - 1, n + 1) if (i, m) in self.solved]
-            if all(f <= self.solved[i, n].free_entropy for f in near):
-                asked |= {(i, m): self.solved[i, n] for m in range(n - 2, n + 2) if 0 <= m < self.top}
+        for k, n in self.solved:
+            line = self.lines[k]
+            if line.counts[0] is None or any(c is not None for c in line.counts[1:]):
+                continue
+            near = [self.solved[k, m].free_entropy for m in (n - 1, n + 1) if (k, m) in self.solved]
+            if all(f <= self.solved[k, n].free_entropy for f in near):
+                reach = range(max(n - 2, line.bottom), min(n + 2, line.top))
+                asked |= {(k, m): self.solved[k, n] for m in reach}
         if not asked:
             return
         which, moving = (np.array(column) for column in zip(*asked, strict=True))
+        known = np.array([self.lines[k].bottom for k in which])
         log_tilt = np.array([s.state[0] for s in asked.values()])
         log_coupling = np.array([s.parameter for s in asked.values()])
-        family = _Moving(self.setting, moving)
+        family = _Moving(self.setting, moving, known)
         z = np.column_stack([log_tilt, log_coupling])
         pull, coupling = family.couplings(z)
         roots = self.setting.units.roots
@@ -231,18 +351,17 @@ class _Search:
         upper = np.where(np.isnan(upper), 1.0, upper)
         starts = [np.log(np.maximum(lower, _SHARE * upper)) * t + np.log(upper) * (1 - t) for t in _BETWEEN]
         n_starts = len(starts)
-        family = _Moving(self.setting, np.tile(moving, n_starts))
-        index = np.tile(which, n_starts)
-        points = _solved(
-            family, family.only, np.log(self.alpha)[index], np.concatenate(starts), np.tile(z, (n_starts, 1))
-        )
-        for m in np.unique(moving):
-            own = np.nonzero(points.is_good & (family.moving == m))[0]
-            one = ClassFamily(self.setting, int(m), Root.HIGHEST, Root.LOWEST)
-            found = one.solutions(points[own], self.alpha[index[own]])
-            yield from zip(index[own].tolist(), found, strict=True)
+        moving, known, which = (np.tile(column, n_starts) for column in (moving, known, which))
+        family = _Moving(self.setting, moving, known)
+        log_alpha = np.log(self.alpha)[which]
+        points = family.at_alpha(log_alpha, np.concatenate(starts), np.tile(z, (n_starts, 1)))
+        for m, n in np.unique(np.column_stack([known, moving]), axis=0):
+            own = np.nonzero(points.is_good & (known == m) & (moving == n))[0]
+            one = ClassFamily(self.setting, int(n), Root.HIGHEST, Root.LOWEST, int(m))
+            found = one.solutions(points[own], self.alpha[which[own]])
+            yield from zip([self.lines[k].index for k in which[own]], found, strict=True)
 
-    def _nearest(self, i: int, n: int) -> Solution | None:
-        """The solution at the same α with the nearest n, if one is known."""
-        known = [m for j, m in self.solved if j == i]
-        return self.solved[i, min(known, key=lambda m: abs(m - n))] if known else None
+    def _nearest(self, k: int, t: int) -> Solution | None:
+        """The solution on the same line with the nearest t, if one is known."""
+        known = [s for j, s in self.solved if j == k]
+        return self.solved[k, min(known, key=lambda s: abs(s - t))] if known else None

@@ -25,8 +25,14 @@ if TYPE_CHECKING:
 __all__ = ["ProfileFamily"]
 
 _LOG_TILT = np.concatenate(
-    [np.arange(np.log(1e-13), np.log(1e-3), 1.2), np.arange(np.log(1e-3), np.log(1e15), 0.7)]
+    [
+        np.arange(np.log(1e-13), np.log(1e-3), 1.2),
+        np.arange(np.log(1e-3), np.log(1e15), 0.7),
+        np.arange(np.log(1e15), np.log(1e34), 2.5),
+    ]
 )
+# τ grows as α⁶ where labels without noise leave only small readouts unknown: most problems need not go on.
+_STOPS = np.log([1e15, 1e20, 1e27])
 # Below, so few units of a bounded law are learnt that their share is lost in rounding where they jump.
 _LEAST_TILT = np.log(1e-6)
 _LOG_COUPLING = 60.0
@@ -49,6 +55,10 @@ class ProfileFamily(Family):
     @property
     def grid(self) -> np.ndarray:
         return _LOG_TILT
+
+    @property
+    def stops(self) -> np.ndarray:
+        return _STOPS
 
     def state(
         self, u: np.ndarray, z: np.ndarray, *, is_rough: bool = False

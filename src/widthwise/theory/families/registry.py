@@ -52,16 +52,19 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
     for moving in range(n):
         highest = ClassFamily(setting, moving, Root.HIGHEST, Root.ZERO)
         above = ClassFamily(setting, moving, Root.ABOVE, Root.ZERO)
-        for first in [highest, above] if _differ(highest, above) else [highest]:
+        both = [highest, above] if _differ(highest, above) else [highest]
+        for first in [sheet for family in both for sheet in family.sheets()]:
+            assert isinstance(first, ClassFamily)
             found.append(first)
             if moving + 1 < n and _wakes_the_next(first):
                 lowest = ClassFamily(setting, moving, first.larger, Root.LOWEST, asleep=first)
                 below = ClassFamily(setting, moving, first.larger, Root.BELOW)
-                awake += [lowest, below] if _differ(lowest, below) else [lowest]
+                for family in [lowest, below] if _differ(lowest, below) else [lowest]:
+                    awake += family.sheets()
     found += awake
     if setting.units.can_be_known:
         for n_known in range(1, n):
-            found.append(ThresholdFamily(setting, n_known, Root.KNOWN))
+            found.append(ThresholdFamily(setting, (n_known, n_known)))
             for moving in range(n_known, n):
                 highest = ClassFamily(setting, moving, Root.HIGHEST, Root.LOWEST, n_known)
                 above = ClassFamily(setting, moving, Root.ABOVE, Root.LOWEST, n_known)

@@ -1,4 +1,4 @@
-"""The planner: asked when its view is open and nothing has moved for a moment."""
+"""The planner and the scaling law: asked when their view is open and nothing has moved for a moment."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ from typing import Any
 
 from dash import Input, Output, State, html, no_update
 
-from ..asking import ask
-from ..compute import Cache
-from ..planning import plan_view
-from ..state import bounded, problem_fields, sentence
-from ..wanted import as_state
+from ..compute import Cache, ask
+from ..requests import as_state, read_numbers
+from ..scaling import scaling_view
+from ..state import problem_fields
+from ..tasks import plan_view
 from .wiring import on_change
 
 __all__ = ["register"]
 
+_SCALING = ("beta", "features", "samples")
+
 
 def register(app: Any, explorer: Any) -> None:
-    """Connect the planner."""
+    """Connect the planner and the view of scaling laws."""
     cache = Cache(64)
 
     @on_change(
@@ -28,18 +30,12 @@ def register(app: Any, explorer: Any) -> None:
         Output("dimension-error", "children"),
         Input("ask-plan", "data"),
         State("tab", "data"),
-        prevent_initial_call=True,
     )
     def draw_plan(data: Any, tab: Any) -> Any:
         state = as_state(data)
-        numbers, errors = {}, {"goal": "", "dimension": ""}
-        for name in errors:
-            try:
-                numbers[name] = bounded(state, name)
-            except ValueError as error:
-                errors[name] = sentence(str(error))
+        numbers, errors = read_numbers(state, ("goal", "dimension"))
         if len(numbers) < 2:
-            return no_update, errors["goal"], errors["dimension"]
+            return no_update, *errors.values()
         arguments = (problem_fields(state), numbers["goal"], round(numbers["dimension"]))
         result = ask(explorer.slow, cache, (str(tab), "plan"), plan_view, *arguments, blame="goal")
         if result is None:
@@ -47,6 +43,27 @@ def register(app: Any, explorer: Any) -> None:
         if "optimum" not in result:
             return no_update, result.get("goal", ""), ""
         return _plan(result), "", ""
+
+    @on_change(
+        app,
+        Output("scaling", "figure"),
+        Output("scaling-words", "children"),
+        *(Output(f"{name}-error", "children") for name in _SCALING),
+        Input("ask-scaling", "data"),
+        State("tab", "data"),
+    )
+    def draw_scaling(data: Any, tab: Any) -> Any:
+        state = as_state(data)
+        numbers, errors = read_numbers(state, _SCALING)
+        if len(numbers) < len(_SCALING):
+            return no_update, no_update, *errors.values()
+        arguments = (problem_fields(state), numbers["beta"], round(numbers["features"]), numbers["samples"])
+        result = ask(explorer.slow, cache, (str(tab), "scaling"), scaling_view, *arguments, blame="beta")
+        if result is None:
+            return (no_update,) * 5
+        if "figure" not in result:
+            return no_update, no_update, result.get("beta", ""), "", ""
+        return result["figure"], result["words"], "", "", ""
 
 
 def _plan(result: Mapping[str, Any]) -> Any:

@@ -1,15 +1,21 @@
-"""The published times of HMC, through the same analysis.
+"""Measurements that come with the package: those that others published, and students and HMC of our own.
 
-Given are means and standard deviations over ten instances, in which one that never crossed counts as 0. The
-moments of those that crossed follow from them. Log-normal times enter the likelihood through the mean and the
-variance of their logarithms only, so that stand-ins with the published moments, laid out at quantiles, have
-the likelihood of log-normal instances; intervals drawn from them are those of such instances, not of the ones
-that were run.
+``read_hmc`` has means over instances of the excess error for readouts i^(-0.3), tanh(2x) without its linear
+part, label noise 0.04 and γ = ½: those of arXiv:2605.10395 (d = 200, 16 instances) and of
+``examples/scaling_hmc.py``. ``read_widths`` has the students of ``examples/scaling_widths.py``, and
+``published_mnist`` HMC on images.
+
+Of the times of HMC (``read_published``) there are means and standard deviations over ten instances, in which
+one that never crossed counts as 0. The moments of those that crossed follow from them. Log-normal times enter
+the likelihood through the mean and the variance of their logarithms only, so that stand-ins with the
+published moments, laid out at quantiles, have the likelihood of log-normal instances; intervals drawn from
+them are those of such instances, not of the ones that were run.
 """
 
 from __future__ import annotations
 
 import csv
+import json
 import math
 from dataclasses import dataclass
 from importlib.resources import files
@@ -23,10 +29,14 @@ from .survival import LAWS, chi_square
 
 __all__ = [
     "PRINTED_CHI_SQUARE",
+    "HmcPoint",
     "PublishedPoint",
     "published_chi_square",
     "published_crossings",
+    "published_mnist",
+    "read_hmc",
     "read_published",
+    "read_widths",
 ]
 
 PRINTED_CHI_SQUARE = {
@@ -69,11 +79,10 @@ class PublishedPoint:
 
 def read_published() -> list[PublishedPoint]:
     """The table of the package."""
-    text = files(__package__).joinpath("data", "hardness_hmc.csv").read_text(encoding="utf-8")
-    rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     kinds: dict[str, Any] = {"readouts": str, "threshold": float, "mean": float, "std": float}
     return [
-        PublishedPoint(**{name: kinds.get(name, int)(text) for name, text in row.items()}) for row in rows
+        PublishedPoint(**{name: kinds.get(name, int)(text) for name, text in row.items()})
+        for row in _rows("hardness_hmc.csv")
     ]
 
 
@@ -107,3 +116,62 @@ def published_crossings(*, is_censoring_kept: bool = True) -> list[Crossing]:
             seeds = range(p.n_crossed, p.n_instances)
             found += [Crossing(p.readouts, p.threshold, p.d, i, float(p.limit), True) for i in seeds]
     return found
+
+
+@dataclass(frozen=True)
+class HmcPoint:
+    """Mean excess error of posterior samples over instances."""
+
+    source: str
+    """"published" or "widthwise"."""
+    d: int
+    alpha: float
+    n_instances: int
+    excess_error: float
+    standard_error: float
+
+
+def read_hmc(source: str | None = None) -> list[HmcPoint]:
+    """All points, or those of one source."""
+    points = [
+        HmcPoint(
+            row["source"],
+            int(row["d"]),
+            float(row["alpha"]),
+            int(row["n_instances"]),
+            float(row["excess_error"]),
+            float(row["standard_error"]),
+        )
+        for row in _rows("scaling_hmc.csv")
+    ]
+    return [point for point in points if source in (None, point.source)]
+
+
+def read_widths() -> list[dict[str, float]]:
+    """A row for each n and width of the students, with the words of :class:`~.width.WidthRow`."""
+    return [
+        {name: float(value) for name, value in row.items() if name != "is_best"}
+        for row in _rows("scaling_widths.csv")
+    ]
+
+
+def published_mnist() -> dict[str, Any]:
+    """What the authors of arXiv:2510.24616 measured with HMC on MNIST, and its spectrum."""
+    text = _text("mnist_inputs.json")
+    content: dict[str, Any] = json.loads(text)
+    means, errors = (np.array([one[name] for one in content["hmc"]]) for name in ("mean", "se"))
+    weights = 1 / errors**2
+    return {
+        "eigenvalues": np.array(content["eigenvalues"]),
+        "alpha": np.array(content["alpha"]),
+        "excess_error": (means * weights).sum(axis=0) / weights.sum(axis=0),
+        "standard_error": weights.sum(axis=0) ** -0.5,
+    }
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(line for line in _text(name).splitlines() if not line.startswith("#")))
+
+
+def _text(name: str) -> str:
+    return (files(__package__) / "data" / name).read_text(encoding="utf-8")
