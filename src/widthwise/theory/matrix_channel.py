@@ -34,8 +34,10 @@ __all__ = [
 ]
 
 # Below and above, o(u) - u tends to constants as a power of η, and is carried on so. (Beyond, rounding makes
-# the quadrature of the spectral density slow.)
-_LOW, _HIGH = math.log(1e-16), math.log(1e11)
+# the quadrature of the spectral density slow.) A small readout v is seen from η = 1/v² on only.
+_LOW = math.log(1e-16)
+_LEAST_HIGH, _MOST_HIGH = math.log(1e11), math.log(1e34)
+_SEEN = math.log(1e6)  # of v²η, from where on the smallest readout follows the power
 _ATOL = 3e-13  # of o(u): relative error of the odds
 _GAUSS_X, _GAUSS_W = np.polynomial.legendre.leggauss(5)
 _N_STEPS = 60
@@ -162,6 +164,7 @@ class SpectralMatrix(MatrixChannel):
 
     def __init__(self, readouts: Readouts, gamma: float, *, is_rough: bool = False) -> None:
         denoiser = MatrixDenoiser(readouts, gamma)
+        self._end = _LEAST_HIGH if is_rough else _highest(readouts)
 
         def functions(u: Array) -> Array:
             odds = denoiser.log_odds(np.exp(u))
@@ -169,7 +172,7 @@ class SpectralMatrix(MatrixChannel):
 
         self._table = PiecewiseChebyshev(
             functions,
-            (_LOW, _HIGH),
+            (_LOW, self._end),
             breaks=[] if is_rough else np.log(denoiser.splittings),
             widest=8.0 if is_rough else _WIDEST,
             narrowest=1.0 if is_rough else 1e-5,
@@ -178,7 +181,7 @@ class SpectralMatrix(MatrixChannel):
             beside_break=_BESIDE,
         )
         self._power = self._table.integrated(1)
-        ends, slopes, bends = self._table(np.array([_LOW, _HIGH]))
+        ends, slopes, bends = self._table(np.array([_LOW, self._end]))
         self._low, self._high = ends
         self._low_slope, self._high_slope = slopes
         # The power is 1/2 for continuous laws and 1 for discrete ones, 2/3 at γ = 1.
@@ -190,15 +193,15 @@ class SpectralMatrix(MatrixChannel):
 
     def odds(self, log_snr: Array) -> tuple[Array, Array, Array]:
         u = np.asarray(log_snr, dtype=float)
-        inside = np.clip(u, _LOW, _HIGH)
+        inside = np.clip(u, _LOW, self._end)
         excess, slope, bend = self._table(inside)
-        below, above = u < _LOW, u > _HIGH
+        below, above = u < _LOW, u > self._end
         if below.any():
             part = np.exp(u[below] - _LOW)
             excess[below] = self._low - self._low_slope * (1 - part)
             slope[below] = bend[below] = self._low_slope * part
         if above.any():
-            part = np.exp(-self._decay * (u[above] - _HIGH))
+            part = np.exp(-self._decay * (u[above] - self._end))
             excess[above] = self._high + self._high_slope / self._decay * (1 - part)
             slope[above] = self._high_slope * part
             bend[above] = -self._decay * slope[above]
@@ -206,7 +209,6 @@ class SpectralMatrix(MatrixChannel):
 
     def log_snr_of(self, odds: Array) -> Array:
         goal = np.asarray(odds, dtype=float)
-        low, high = np.full(goal.shape, _LOW), np.full(goal.shape, _HIGH)
         edges = self._table.edges
         at = edges + self._table(edges)[0]
         cell = np.clip(np.searchsorted(at, goal, side="right") - 1, 0, edges.size - 2)
@@ -236,14 +238,23 @@ class SpectralMatrix(MatrixChannel):
 
     def information(self, log_snr: Array) -> Array:
         u = np.asarray(log_snr, dtype=float)
-        total = self._power(np.clip(u, _LOW, _HIGH))[0] + math.log1p(math.exp(_LOW))
-        below, above = u < _LOW, u > _HIGH
+        total = self._power(np.clip(u, _LOW, self._end))[0] + math.log1p(math.exp(_LOW))
+        below, above = u < _LOW, u > self._end
         total[below] = np.log1p(np.exp(u[below]))
         if above.any():  # η mmse tends to a constant
-            beyond, rate = u[above] - _HIGH, self._high_slope / self._decay
+            beyond, rate = u[above] - self._end, self._high_slope / self._decay
             tail = rate / self._decay * -np.expm1(-self._decay * beyond)
             total[above] += math.exp(-self._high - rate) * (beyond + tail)
         return 0.25 * total
+
+
+def _highest(readouts: Readouts) -> float:
+    """ln η beyond which the odds follow a power of η."""
+    if not isinstance(readouts, Discrete):
+        return _LEAST_HIGH
+    sizes = np.abs(np.asarray(readouts.values))
+    smallest = float(sizes[sizes > 0].min())
+    return min(max(_LEAST_HIGH, _SEEN - 2 * math.log(smallest)), _MOST_HIGH)
 
 
 @lru_cache(maxsize=128)
