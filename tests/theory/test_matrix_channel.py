@@ -32,6 +32,25 @@ def test_the_mmse_is_that_of_the_spectral_curve(both):
     assert slope[inside] == pytest.approx((exact[2] * np.exp(u))[inside], rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    ("readouts", "gamma"),
+    [
+        (ww.readouts.Exponential(length=1.044, size=15), 0.306),
+        (ww.readouts.Discrete((1.2, 1e-3, -1e-8), (0.6, 0.2, 0.2), normalise=True), 1.0),
+        (ww.readouts.Discrete((1.2, 1e-3, -1e-8), (0.6, 0.2, 0.2), normalise=True), 0.7),
+    ],
+)
+def test_readouts_so_small_that_only_a_huge_snr_shows_them(readouts, gamma):
+    """The mmse is c/snr from snr = 1/v² on only, v the smallest readout: its information goes on till there."""
+    matrix, denoiser = SpectralMatrix(readouts, gamma), ww.denoising.MatrixDenoiser(readouts, gamma)
+    u = np.linspace(np.log(1e9), np.log(1e28), 40)
+    assert matrix.mmse(u)[0] == pytest.approx(denoiser.mmse(np.exp(u)), rel=2e-10)
+    grown = 4 * np.diff(matrix.information(u))
+    power = np.exp(u) * denoiser.mmse(np.exp(u))  # 4 dι/d ln snr; it rises
+    assert np.all(grown >= power[:-1] * np.diff(u) * (1 - 1e-9))
+    assert np.all(grown <= power[1:] * np.diff(u) * (1 + 1e-9))
+
+
 def test_inverse(both):
     matrix, _ = both
     u = np.linspace(np.log(1e-20), np.log(1e25), 60)
