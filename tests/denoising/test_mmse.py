@@ -13,7 +13,7 @@ from widthwise.denoising import MatrixDenoiser
 from widthwise.denoising.discrete_poles import DiscretePoles
 from widthwise.denoising.mmse import mmse_by_both_formulas
 from widthwise.denoising.quadrature import Panels
-from widthwise.ingredients.readouts import Discrete
+from widthwise.ingredients.readouts import Discrete, Exponential
 from widthwise.ingredients.readouts import resolve as law_of
 
 EVERY = DISCRETE | CONTINUOUS
@@ -327,6 +327,36 @@ def test_extremes_are_finite_and_no_panel_chases_rounding(law, gamma, monkeypatc
     assert np.all((mmse > 0) & (mmse <= 1)) and np.all(np.diff(mmse[3:]) < 0)
     np.testing.assert_allclose(recovered[:3], snr[:3], rtol=1e-6)
     assert np.all(snr[-3:] * mmse[-3:] < 1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("law", "gamma"),
+    [
+        (Exponential(length=3.322, size=62), 0.7735),
+        (Exponential(length=1.0, size=20), 1.7),
+        (Discrete([2.0, 1e-3, 1e-6, -1e-9], [0.2, 0.3, 0.25, 0.25], normalise=True), 0.3),
+    ],
+)
+def test_readouts_over_many_decades(law, gamma, monkeypatch):
+    """One band may reach from readouts of size 1 to those of 1e-9, where a must keep its digits.
+
+    As snr → ∞ snr·mmse tends to 1 - (1 - γ)₊² like 1/snr, once v²snr is large for the smallest readout too.
+    """
+    sizes, nodes = [], Panels.nodes
+
+    def counted(self, anchor, *more):
+        sizes.append(anchor.size)
+        return nodes(self, anchor, *more)
+
+    monkeypatch.setattr(Panels, "nodes", counted)
+    denoiser, snr = MatrixDenoiser(law, gamma), np.geomspace(1e8, 1e36, 29)
+    limit = 1 - max(0.0, 1 - gamma) ** 2
+    smallest = float(np.min(np.abs(law.values)))
+    power = snr * denoiser.mmse(snr)
+    assert np.all(np.diff(power) > -4e-15) and np.all(power < limit + 4e-15)
+    is_seen = smallest**2 * snr > 1e16
+    assert is_seen.any() and power[is_seen] == pytest.approx(limit, rel=1e-14, abs=0)
+    assert sum(sizes) < 800 * snr.size  # rounding of a was halved down to before, 4000 each
 
 
 def any_law(rng):

@@ -26,6 +26,16 @@ def test_values_and_derivatives():
     assert slope == pytest.approx(3 * (X - 0.7) * np.abs(X - 0.7), abs=1e-9)
 
 
+def test_few_and_many_points_have_the_same_values():
+    few = np.concatenate([SERIES.values(part) for part in np.array_split(X, 7)], axis=1)
+    assert SERIES.values(X) == pytest.approx(few, rel=1e-14, abs=1e-14)
+    assert np.array_equal(SERIES.values(X, 1)[0], SERIES.values(X)[0])
+    for many, parts in zip(
+        SERIES(X), zip(*(SERIES(x) for x in np.array_split(X, 7)), strict=True), strict=True
+    ):
+        assert many == pytest.approx(np.concatenate(parts), rel=1e-9, abs=1e-9)
+
+
 def test_integral_from_the_lower_end():
     def primitive(x):
         return np.sign(x - 0.7) * (x - 0.7) ** 4 / 4

@@ -41,7 +41,7 @@ def test_the_mmse_is_that_of_the_spectral_curve(both):
     ],
 )
 def test_readouts_so_small_that_only_a_huge_snr_shows_them(readouts, gamma):
-    """The mmse is c/snr from snr = 1/v² on only, v the smallest readout: its information goes on till there."""
+    """The mmse is c/snr from snr = 1/v² on only, v the smallest readout."""
     matrix, denoiser = SpectralMatrix(readouts, gamma), ww.denoising.MatrixDenoiser(readouts, gamma)
     u = np.linspace(np.log(1e9), np.log(1e28), 40)
     assert matrix.mmse(u)[0] == pytest.approx(denoiser.mmse(np.exp(u)), rel=2e-10)

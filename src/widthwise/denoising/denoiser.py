@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from .._arrays import Array
 from .._display import Plotted
 from ..ingredients import readouts as readout_laws
+from ..numerics.roots import guarded_step
 from .continuous_poles import ContinuousPoles
 from .discrete_poles import DiscretePoles
 from .inversion import band_ends, points_at
@@ -130,8 +131,7 @@ class MatrixDenoiser(Plotted):
             low, high = np.where(error <= 0, x, low), np.where(error >= 0, x, high)
             # d ln(odds) / d ln(snr) = -slope snr / (mmse (1 - mmse)), 1 where mmse ∝ 1/snr
             rate = np.where(snr > self._poles.most_snr, 1.0, -slope * (snr / rest) / value)
-            new = x - error / rate
-            new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
+            new = guarded_step(x, -error / rate, low, high)
             active = np.abs(new - x) > 1e-9
             x = new
             result[index] = np.exp(x)

@@ -18,6 +18,7 @@ import math
 
 import numpy as np
 
+from ..numerics.roots import guarded_step
 from .spectral_curve import CurvePoints, Poles
 
 __all__ = ["band_ends", "points_at"]
@@ -125,8 +126,7 @@ def _bracketed(poles: Poles, goal: np.ndarray, snr: float) -> tuple[np.ndarray, 
             hi = np.where(error > 0, a, hi)
             lo = np.where(error > 0, lo, a)
             slope = 1 - p.weight1 - c0 / p.a**2 if outside else p.jacobian
-            new = a - error / slope
-            new = np.where((new > lo) & (new < hi), new, 0.5 * (lo + hi))
+            new = guarded_step(a, -error / slope, lo, hi)
             done = np.all(np.abs(new - a) <= 1e-15 * (1 + np.abs(a)))
             a = new
             if done:

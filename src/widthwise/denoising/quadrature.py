@@ -31,43 +31,68 @@ _MAX_PANELS = 500  # for each spectrum at one depth: a bound on time, never met 
 
 
 class Panels:
-    """Panels (in φ) of the bands of several spectra, with the curve at their nodes."""
+    """Panels (in φ) of the bands of several spectra, with the curve at their nodes.
+
+    A panel is measured from the cut φ₀ at one of its ends, the one with the smaller |a|: with δ = φ - φ₀,
+
+        a = a₀ + 2 half cos(φ₀ + δ/2) sin(δ/2)
+
+    has relative accuracy where a is tiny, which small readouts ask for at a huge snr.
+    """
 
     def __init__(self, poles: Poles, c0: np.ndarray, bands: Bands) -> None:
         self.poles, self.c0 = poles, c0
-        self._band_owner, self._middle, self._half = bands.owner, bands.middle, bands.half
+        self._band_owner, self._half = bands.owner, bands.half
         band = np.arange(bands.owner.size)
-        cut_band, cut = [band, band, band], [np.full(band.size, x) for x in (-math.pi / 2, 0.0, math.pi / 2)]
+        cut_band, place = [band, band, band], [bands.low, bands.middle, bands.high]
+        around_zero = band[(bands.low < 0) & (bands.high > 0) & (bands.middle != 0)]
+        cut_band.append(around_zero)
+        place.append(np.zeros(around_zero.size))
         if bands.pinch.size:
             # Panels must end where b nearly has a corner.
             keys = bands.owner + _squash(bands.low)
             host = np.searchsorted(keys, bands.pinch_owner + _squash(bands.pinch), side="right") - 1
-            sine = (bands.pinch - self._middle[host]) / self._half[host]
-            inside = (np.abs(sine) < 1) & (host >= 0) & (bands.owner[host] == bands.pinch_owner)
+            inside = (host >= 0) & (bands.owner[host] == bands.pinch_owner)
+            inside &= (bands.pinch > bands.low[host]) & (bands.pinch < bands.high[host])
             cut_band.append(host[inside])
-            cut.append(np.arcsin(sine[inside]))
-        all_bands, cuts = np.concatenate(cut_band), np.concatenate(cut)
-        order = np.lexsort((cuts, all_bands))
-        all_bands, cuts = all_bands[order], cuts[order]
-        is_panel = (all_bands[1:] == all_bands[:-1]) & (cuts[1:] > cuts[:-1])
+            place.append(bands.pinch[inside])
+        hosts, places = np.concatenate(cut_band), np.concatenate(place)
+        order = np.lexsort((places, hosts))
+        self._cut_band, self._place = hosts[order], places[order]
+        half, low, high = self._half[self._cut_band], bands.low[self._cut_band], bands.high[self._cut_band]
+        below, above = self._place - low, high - self._place
+        self._sine = 0.5 * (below - above) / half
+        self._cosine = np.sqrt(below * above) / half
+        # φ from the nearer end of the band, for the sake of what lies close to it.
+        from_low, from_high = (
+            2 * np.arcsin(np.sqrt(np.minimum(0.5 * x / half, 1.0))) for x in (below, above)
+        )
+        width = np.where(below[1:] < above[1:], np.diff(from_low), -np.diff(from_high))
+        is_panel = (self._cut_band[1:] == self._cut_band[:-1]) & (width > 0)
         if poles.is_symmetric:  # of bands in the middle the upper half
-            is_panel &= (self._middle[all_bands[1:]] > 0) | (cuts[1:] + cuts[:-1] > 0)
-        self.band = all_bands[:-1][is_panel]
-        self.start, self.end = cuts[:-1][is_panel], cuts[1:][is_panel]
+            is_panel &= (bands.middle[self._cut_band[1:]] > 0) | (self._place[1:] > 0)
+        left = np.nonzero(is_panel)[0]
+        is_left = np.abs(self._place[left]) <= np.abs(self._place[left + 1])
+        width = width[left]
+        self.anchor: Integers = np.where(is_left, left, left + 1)
+        self.start, self.end = np.where(is_left, 0.0, -width), np.where(is_left, width, 0.0)
 
     def nodes(
-        self, band: np.ndarray, start: np.ndarray, end: np.ndarray, guess: np.ndarray | None = None
-    ) -> tuple[CurvePoints, np.ndarray]:
+        self, anchor: Integers, start: Array, end: Array, guess: Array | None = None
+    ) -> tuple[CurvePoints, Array]:
         """The curve at the nodes of the given panels (panels × 16) and da/dx of each."""
         half_width = 0.5 * (end - start)[:, None]
-        phi = 0.5 * (start + end)[:, None] + half_width * _X
-        half = self._half[band][:, None]
-        a = self._middle[band][:, None] + half * np.sin(phi)
-        c0 = np.broadcast_to(self.c0[self._band_owner[band]][:, None], a.shape)
-        return self.poles.points(a, c0, guess), half * np.cos(phi) * half_width
+        delta = 0.5 * (start + end)[:, None] + half_width * _X
+        half = self._half[self._cut_band[anchor]][:, None]
+        sine, cosine = self._sine[anchor][:, None], self._cosine[anchor][:, None]
+        middle = cosine * np.cos(0.5 * delta) - sine * np.sin(0.5 * delta)  # cos(φ₀ + δ/2)
+        a = self._place[anchor][:, None] + 2 * half * middle * np.sin(0.5 * delta)
+        c0 = np.broadcast_to(self.c0[self.owner(anchor)][:, None], a.shape)
+        jacobian = half * (cosine * np.cos(delta) - sine * np.sin(delta)) * half_width
+        return self.poles.points(a, c0, guess), jacobian
 
-    def owner(self, band: Integers) -> Integers:
-        return self._band_owner[band]
+    def owner(self, anchor: Integers) -> Integers:
+        return self._band_owner[self._cut_band[anchor]]
 
 
 def integrate(poles: Poles, c0: np.ndarray, integrand: Callable[[CurvePoints], np.ndarray]) -> np.ndarray:
@@ -107,18 +132,18 @@ def _integrate_panels(
     tolerance: Tolerance,
 ) -> np.ndarray:
     panels = Panels(poles, c0, bands)
-    band, start, end = panels.band, panels.start, panels.end
+    anchor, start, end = panels.anchor, panels.start, panels.end
     total = np.zeros((0, c0.size))
     guess: np.ndarray | None = None
     for depth in range(_MAX_DEPTH):
-        points, jacobian = panels.nodes(band, start, end, guess)
+        points, jacobian = panels.nodes(anchor, start, end, guess)
         values = integrand(points) * jacobian
         part = values @ _W
-        owner = panels.owner(band)
+        owner = panels.owner(anchor)
         if depth == 0:
             total = np.zeros((values.shape[0], c0.size))
         is_fine = _is_resolved(values, *tolerance.of(part, tolerance.rounding(values, points), owner, total))
-        if depth == _MAX_DEPTH - 1 or band.size > _MAX_PANELS * c0.size:
+        if depth == _MAX_DEPTH - 1 or anchor.size > _MAX_PANELS * c0.size:
             is_fine[:] = True
         for row, piece in zip(total, part, strict=True):
             np.add.at(row, owner[is_fine], piece[is_fine])
@@ -132,7 +157,7 @@ def _integrate_panels(
         largest = np.repeat(b.max(axis=1), 2)[:, None]
         guess = np.where(halves > 1e-2 * largest, halves, 0.0) ** 2
         middle = 0.5 * (start[coarse] + end[coarse])
-        band = np.repeat(band[coarse], 2)
+        anchor = np.repeat(anchor[coarse], 2)
         start, end = (
             np.stack([start[coarse], middle], axis=1).ravel(),
             np.stack([middle, end[coarse]], axis=1).ravel(),

@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["bracketed_root", "decreasing_root", "newton_rows"]
+__all__ = ["bracketed_root", "decreasing_root", "guarded_step", "newton_rows"]
 
 _N_HALVINGS = 6
 _N_STEPS = 40
 _PATIENCE = 6
 _LONGEST_STEP = 2.0  # unknowns are logarithms
+_LONGEST_SHARE = 0.9  # of a bracket that one step may cross
 _LARGEST = 690.0  # of numbers that neither overflow nor underflow, products with α included
 
 
@@ -20,8 +21,8 @@ def decreasing_root(
 ) -> np.ndarray:
     """Where a decreasing function changes sign in [low, high], element by element.
 
-    A few halvings, then the Illinois variant of regula falsi. Without a change of sign the
-    nearer end comes back.
+    A few halvings, then the Illinois variant of regula falsi. Without a change of sign a place
+    next to the nearer end comes back, within 1/64 of the interval.
     """
     low, high = low.copy(), high.copy()
     for _ in range(_N_HALVINGS):
@@ -71,6 +72,17 @@ def bracketed_root(
         if abs(value) <= ftol or abs(high - low) <= xtol * max(abs(low), abs(high)):
             break
     return new, (low, high)
+
+
+def guarded_step(x: np.ndarray, step: np.ndarray, low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """x + step, or the middle of the bracket where that leaves it or crosses nearly all of it.
+
+    Where the slope changes between them, Newton's method may go to and fro between the ends for ever.
+    """
+    new = x + step
+    is_good = (new >= low) & (new <= high) & (np.abs(step) <= _LONGEST_SHARE * (high - low))
+    found: np.ndarray = np.where(is_good, new, 0.5 * (low + high))
+    return found
 
 
 def newton_rows(

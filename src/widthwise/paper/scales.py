@@ -129,6 +129,16 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         },
         "paper": {"d": 150, "n_seeds": 16, "alphas": _steps(1.0, 10.0, 1.0), "iterations": {"gamp_rie": 400}},
     },
+    "limits": {
+        "smoke": {"d": 30, "alphas": (2.0,), "iterations": {"gamp_rie": 60}, "n_points": 12},
+        "laptop": {
+            "d": 60,
+            "n_seeds": 4,
+            "alphas": (0.5, 1.0, 2.0, 3.0, 4.0),
+            "iterations": {"gamp_rie": 100},
+        },
+        "paper": {"d": 150, "n_seeds": 16, "alphas": _steps(0.5, 4.0, 0.5), "iterations": {"gamp_rie": 200}},
+    },
     "phase-diagram": {"smoke": {"n_points": 6}, "laptop": {"n_points": 50}, "paper": {"n_points": 120}},
     "hardness-adam": {
         "smoke": {

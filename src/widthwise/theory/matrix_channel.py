@@ -22,6 +22,7 @@ from .._arrays import Array
 from ..denoising import MatrixDenoiser
 from ..ingredients.readouts import Discrete, Readouts
 from ..numerics.piecewise import PiecewiseChebyshev
+from ..numerics.roots import guarded_step
 
 __all__ = [
     "MOST_ATOMS",
@@ -220,8 +221,7 @@ class SpectralMatrix(MatrixChannel):
             value, rate, _ = self.odds(u)
             error = value - goal
             low, high = np.where(error < 0, u, low), np.where(error > 0, u, high)
-            new = u - error / rate
-            new = np.where((new >= low) & (new <= high), new, 0.5 * (low + high))
+            new = guarded_step(u, -error / rate, low, high)
             done = np.all(np.abs(new - u) <= 1e-14 * (1 + np.abs(u)))
             u = new
             if done:

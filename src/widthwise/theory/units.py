@@ -22,6 +22,7 @@ from .._arrays import Array, Bools, Integers
 from ..ingredients.activations import Activation
 from ..ingredients.weights import WeightLaw
 from ..numerics.piecewise import PiecewiseChebyshev
+from ..numerics.roots import guarded_step
 
 __all__ = ["Root", "UnitTable", "UnitValues", "evaluate_units", "unit_table"]
 
@@ -368,9 +369,7 @@ class UnitTable:
                 step = -error / rate
             low[active] = np.where(error < 0, z[active], low[active])
             high[active] = np.where(error > 0, z[active], high[active])
-            new = z[active] + step
-            is_inside = (new >= low[active]) & (new <= high[active])
-            new = np.where(is_inside, new, 0.5 * (low[active] + high[active]))
+            new = guarded_step(z[active], step, low[active], high[active])
             moved = np.abs(new - z[active])
             z[active] = new
             # Quadratic convergence: a step of 1e-9 was the last that mattered.
