@@ -256,3 +256,35 @@ def test_where_the_authors_runs_end():
     settled = [row for row in rows if 120 <= row["d"] <= 180]
     relative = np.array([row["difference"] for row in settled])
     assert len(rows) == 32 and np.all(relative < -0.006) and np.all(relative > -0.011)
+
+
+# --- limits -----------------------------------------------------------------------------------------
+
+
+def test_limits_and_exact_cases():
+    rows = find("limits").theory(small("limits"))
+
+    def column(series, name, **more):
+        return rows.where(series=series, **more).column(name)
+
+    for activation in ("relu", "tanh(2*x)", "sigma3"):
+        told = column(f"information/{activation}", "mutual_information")
+        assert np.all(np.diff(told) > -1e-12) and np.all(told <= np.log(2) + 1e-12)
+        assert told[-1] == pytest.approx(np.log(2), rel=1e-6) and told[0] < 0.2
+        error, alpha = (column(f"many/{activation}", name) for name in ("excess_error", "alpha"))
+        # γΔ/α at leading order, kinks with a correction of relative order 1/√α
+        assert error[-1] * alpha[-1] / (0.5 * 0.1) == pytest.approx(1, abs=2 / np.sqrt(alpha[-1]))
+        assert abs(error[0] * alpha[0] / (0.5 * 0.1) - 1) > 0.01
+    for activation in ("relu", "tanh(2*x)"):
+        error, limit = (column(f"few/{activation}", name) for name in ("excess_error", "limit"))
+        assert np.all(np.diff(error) < 0) and error[-1] == pytest.approx(limit[-1], rel=1e-3)
+        assert error[-1] > limit[-1] and error[0] > 3 * limit[0]
+    universal = [
+        column(s, "excess_error", line="universal") for s in find("limits").problems if "weights/" in s
+    ]
+    assert len(universal) == 4 and all(np.array_equal(one, universal[0]) for one in universal)
+    exact, preferred = (column("quadratic", "free_entropy", line=x) for x in ("universal", "specialised"))
+    assert preferred[-1] > exact[-1]  # the potential is not exact here, and the figure says so
+    for series in (s for s in find("limits").problems if "labels/" in s):
+        best, draw = column(series, "best"), column(series, "draw")
+        assert np.all(best < draw) and np.all(np.diff(best) < 0) and np.all(best < 1)

@@ -13,7 +13,7 @@ from ..theory.errors import error_at
 from . import marks
 from .compare import deviations
 from .item import Item, Tables
-from .lines import curve_rows, parameters
+from .lines import curve_rows, grid, parameters
 from .runs import tasks_over
 from .scales import Settings
 from .table import Table
@@ -49,9 +49,9 @@ MEASURED = EXACT | UNIVERSAL
 def theory(settings: Settings) -> Table:
     n, rows = settings.n_points, Table()
     for series, problem in BINARY.items():
-        rows += curve_rows(series, problem, np.geomspace(0.05, 30, n), "equilibrium")
+        rows += curve_rows(series, problem, grid(problem, 0.05, 30, n, np.geomspace), "equilibrium")
     for series, problem in MANY.items():
-        rows += curve_rows(series, problem, np.geomspace(0.5, 1e5, n), "equilibrium")
+        rows += curve_rows(series, problem, grid(problem, 0.5, 1e5, n, np.geomspace), "equilibrium")
     for series, problem in FEW.items():
         rows += _few(series, problem, np.geomspace(0.03, 1e4, n))
     for series, problem in MEASURED.items():
@@ -177,9 +177,9 @@ def remarks(tables: Tables) -> list[str]:
     )
     at_d = Table(row for row in tables.comparison if row["series"] in MEASURED)
     return [
-        f"Binary weights hold ln 2 = {math.log(2):.6f} nats each; the most drawn is {last:.6f}.",
-        "With many data the excess error is γΔ/α: one label pays for Δ/n of each of the kd weights. At the "
-        f"largest α of the figure it is {min(ends):.4f} to {max(ends):.4f} of that.",
+        f"Binary weights hold ln 2 = {math.log(2):.6f} nats each; the figure goes up to {last:.6f}.",
+        "With many data the excess error is γΔ/α = kdΔ/n, Δ/n for each weight: at the largest α of the "
+        f"figure it is {min(ends):.4f} to {max(ends):.4f} of that.",
         "As n/d grows the error at n ∝ d samples (where only the linear part is learnt: Cui, Krzakala and "
         "Zdeborová, arXiv:2302.00375) meets that at n ∝ d² samples as α → 0: at the right end they differ by "
         f"{apart:.1g} of their size.",

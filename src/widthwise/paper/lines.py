@@ -6,7 +6,7 @@ solution, so that a figure and a table of predictions read the same numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,9 +69,15 @@ def parameters(problem: Problem) -> dict[str, Any]:
     }
 
 
-def grid(problem: Problem, low: float, high: float, n_points: int) -> np.ndarray:
+def grid(
+    problem: Problem,
+    low: float,
+    high: float,
+    n_points: int,
+    spaced: Callable[[float, float, int], np.ndarray] = np.linspace,
+) -> np.ndarray:
     """Values of α for a curve, with both sides of each jump and each onset itself."""
-    alphas = np.linspace(low, high, n_points)
+    alphas = spaced(low, high, n_points)
     sides = []
     for change in transitions(problem, high):
         offsets = (-1e-7, 1e-7) if change.kind == "first-order" else (0.0, 1e-3)
