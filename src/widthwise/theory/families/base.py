@@ -389,11 +389,11 @@ class Family(ABC):
     def _refined(self, nodes: Points, is_joined: np.ndarray) -> tuple[Points, np.ndarray]:
         for _ in range(2):  # folds first, then what lies between them
             for _ in range(_N_HALVINGS):
-                left = np.nonzero(is_joined[:-1] & ~_is_monotone(nodes[:-1], nodes[1:]))[0]
+                left = np.nonzero(_matters(nodes, is_joined) & ~_is_monotone(nodes[:-1], nodes[1:]))[0]
                 if not left.size or len(nodes) > _MOST_NODES:
                     break
                 nodes, is_joined = self._inserted(nodes, is_joined, left, np.full(left.size, 0.5))
-            turns = np.nonzero(is_joined[:-1] & (nodes.slope[:-1] * nodes.slope[1:] < 0))[0]
+            turns = np.nonzero(_matters(nodes, is_joined) & (nodes.slope[:-1] * nodes.slope[1:] < 0))[0]
             if not turns.size:
                 break
             nodes, is_joined = self._with_folds(nodes, is_joined, turns)
@@ -432,7 +432,7 @@ class Family(ABC):
             width = high.u[rows] - low.u[rows]
             share = np.clip(weight_low[rows] / (weight_low[rows] - weight_high[rows]), 1e-3, 1 - 1e-3)
             share = np.where(n_slow[rows] > _N_SLOW, 0.5, share)
-            new = self.near(*_hermite(low[rows], high[rows], share))
+            new = self._between(low[rows], high[rows], share, n_slow[rows] > _N_SLOW)
             best.put(rows, new)
             is_parted[rows] |= ~new.is_good
             same = new.slope * low.slope[rows] > 0
@@ -462,6 +462,23 @@ class Family(ABC):
         flags = [is_joined, np.ones(len(folds), dtype=bool), np.zeros(parted.size, dtype=bool)]
         flags.append(np.ones(parted.size, dtype=bool))
         return everything[order], np.concatenate(flags)[order]
+
+    def _between(self, low: Points, high: Points, share: Array, is_torn: Bools) -> Points:
+        """Points at shares of the way between neighbours, of which some do not lie on one smooth piece.
+
+        A point of those continues the piece of one neighbour or the other: Newton's method starts from both.
+        """
+        u, start = _hermite(low, high, share)
+        start = np.where(is_torn[:, None], low.z + (u - low.u)[:, None] * low.z_slope, start)
+        new = self.at(u, start)
+        again = np.nonzero(is_torn & ~new.is_good)[0]
+        if again.size:
+            side = high[again]
+            new.put(again, self.at(u[again], side.z + (u[again] - side.u)[:, None] * side.z_slope))
+        rest = np.nonzero(~new.is_good)[0]
+        if rest.size:
+            new.put(rest, self.near(u[rest], _hermite(low[rest], high[rest], share[rest])[1]))
+        return new
 
     def _last_before(self, last: Points, far: np.ndarray) -> tuple[Points, np.ndarray]:
         """The last points of pieces of the curve that end between ``last``, which are on it, and ``far``.
@@ -581,6 +598,14 @@ def _choose(condition: np.ndarray, one: Points, other: Points) -> Points:
         a, b = getattr(one, f.name), getattr(other, f.name)
         parts.append(np.where(condition[:, None] if a.ndim == 2 else condition, a, b))
     return Points(*parts)
+
+
+def _matters(nodes: Points, is_joined: Bools) -> Bools:
+    """Which pieces between neighbours may hold an α that is computed."""
+    low, high = nodes.log_alpha[:-1], nodes.log_alpha[1:]
+    is_beyond = ((low > _FAR) & (high > _FAR)) | ((low < -_FAR) & (high < -_FAR))
+    matters: Bools = is_joined[:-1] & ~is_beyond
+    return matters
 
 
 def _is_monotone(low: Points, high: Points) -> Bools:
