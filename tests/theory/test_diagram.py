@@ -12,8 +12,8 @@ from widthwise.cli import main
 from widthwise.plotting import DIAGRAM_QUANTITIES, plot_overlap_profile, plot_phase_diagrams
 from widthwise.theory import diagram_workers
 from widthwise.theory.diagram_plan import make_plan
+from widthwise.theory.families.profile import overlap_profile
 from widthwise.theory.onsets import onset_criterion
-from widthwise.theory.overlap_profile import overlap_profile
 
 RELU = ww.Problem("relu", readouts="four-point", channel=0.1)
 GAMMA, ALPHA = [0.4, 0.9], [0.2, 0.7, 2.0, 5.0]
