@@ -21,9 +21,8 @@ from .._display import Plotted
 from .._sizes import alpha_from
 from ..numerics.roots import decreasing_root
 from ..problem import Problem
-from .families.averages import Averages, class_averages
 from .families.continuous_profile import ContinuousProfile, jump_levels
-from .setting import Setting, setting_of
+from .setting import Averages, Setting, class_averages, setting_of
 from .solver import as_alpha
 from .units import Root
 

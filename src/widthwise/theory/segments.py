@@ -13,10 +13,9 @@ import numpy as np
 
 from ..problem import Problem
 from .families.base import Family
-from .families.classes import ClassFamily
+from .families.classes import ClassFamily, ThresholdFamily
 from .families.perfect import perfect_solutions
 from .families.registry import specialised_families
-from .families.threshold import ThresholdFamily
 from .setting import setting_of
 from .solution import Solution
 from .units import Root
@@ -90,7 +89,7 @@ def _followed(alpha: float, near: Solution) -> Solution | None:
     is said to be the lowest or the highest accordingly.
     """
     family = near.family
-    assert family is not None
+    assert isinstance(family, Family)
     start = family.at(np.array([near.parameter]), near.state[None])
     if not start.is_good[0]:
         return None
@@ -125,6 +124,7 @@ def _number(family: Family, u: float) -> int:
 def segment_of(solution: Solution, theory: str = "main") -> Segment:
     """The segment that a solution lies on."""
     family = solution.family
+    assert family is None or isinstance(family, Family)
     if family is None or not _is_traced(family):
         return Segment(solution.problem, theory, family)
     return Segment(solution.problem, theory, family, _number(family, solution.parameter))

@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from .._bad_value import plural
 from .._display import Interactive, Plotted, compare_with
 from .._version import __version__
 from ..problem import Problem
-
-if TYPE_CHECKING:
-    from .families.base import Family
 
 __all__ = ["CONVERGED", "FIELDS", "LearningCurve", "NotConverged", "Solution", "error_column"]
 
@@ -87,8 +84,8 @@ class Solution(Plotted):
     """The error measure asked for, such as "zero-one"; empty if none was."""
     error: float = field(default=float("nan"), repr=False)
     """Its value."""
-    family: Family | None = field(default=None, repr=False)
-    """The curve of solutions that this one lies on; None for perfect learning and missing points."""
+    family: object = field(default=None, repr=False)
+    """The curve of solutions, a ``Family``, that this one lies on; None for perfect and missing ones."""
     parameter: float = field(default=float("nan"), repr=False)
     """Where on the family's curve."""
     state: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)

@@ -19,6 +19,7 @@ from ..problem import Problem
 from .errors import check_error, with_error
 from .families.base import Family
 from .families.features import has_many_features, solve_features
+from .families.many import solve_many
 from .families.perfect import can_be_perfect, perfect_solutions
 from .families.registry import has_few_classes, specialised_families, universal_family
 from .setting import THEORIES, setting_of
@@ -201,8 +202,6 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
             if not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
     if is_many:
-        from .families.many import solve_many
-
         find = solve_features if has_many_features(setting) else solve_many
         for i, solution in find(setting, alpha):
             if not any(same_solution(solution, other) for other in at[i]):

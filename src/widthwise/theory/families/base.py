@@ -14,16 +14,13 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._arrays import Array, Bools, Integers
 from ...numerics.roots import newton_rows
 from ..setting import Setting
-
-if TYPE_CHECKING:
-    from ..solution import Solution
+from ..solution import Solution
 
 __all__ = ["ACCEPTED", "Crossings", "Family", "Points", "System"]
 

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 from ..._arrays import Array
 from ...numerics.roots import decreasing_root
 from ..matrix_channel import MatrixPair
-from ..setting import Setting, setting_of
-from ..solution import Solution
-from .averages import Averages
+from ..setting import Averages, Setting, setting_of
+from ..solution import Solution, readout_grid
+from ..stationary import Stationary, is_maximum_over_profile, solutions_at
 from .base import Family, Points, System
 from .continuous_profile import ContinuousProfile
 
@@ -125,9 +125,28 @@ class ProfileFamily(Family):
         return np.nonzero(inside.any(axis=1))[0]
 
     def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
-        from ..stationary import profile_solutions
-
-        return profile_solutions(self, points, alpha)
+        setting = self.setting
+        log_tilt, log_coupling = points.u, points.z[:, 0]
+        pair, pull, averages = self.state(points.u, points.z)
+        v, _ = readout_grid(setting.problem)
+        snr = self.profile.snr_at(pull, np.exp(log_coupling), v**2)
+        alpha = np.exp(points.log_alpha) if alpha is None else alpha
+        is_stable = is_maximum_over_profile(setting, alpha, log_tilt, log_coupling, pair, averages)
+        found = Stationary(
+            self,
+            points.u,
+            points.z,
+            points.residual,
+            alpha,
+            log_tilt,
+            setting.log_hat_scale + log_coupling,
+            pair,
+            averages,
+            setting.units.weights.overlap(snr),
+            snr,
+            is_stable,
+        )
+        return solutions_at(setting, "specialised", found)
 
 
 def overlap_profile(solution: Solution, readouts: ArrayLike, *, theory: str = "main") -> Array:

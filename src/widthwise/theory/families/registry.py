@@ -10,9 +10,8 @@ from ...problem import Problem
 from ..setting import Setting, setting_of
 from ..units import Root
 from .base import Family
-from .classes import ClassFamily
+from .classes import ClassFamily, ThresholdFamily
 from .profile import ProfileFamily
-from .threshold import ThresholdFamily
 from .universal import UniversalFamily
 
 __all__ = ["FEW_CLASSES", "has_few_classes", "specialised_families", "universal_family"]

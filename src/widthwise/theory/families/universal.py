@@ -8,16 +8,14 @@ than B: the curve folds, and a solution that has learnt nothing stands beside on
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..matrix_channel import MatrixPair
-from ..setting import Setting
+from ..setting import Averages, Setting
+from ..solution import Solution, readout_grid
+from ..stationary import MARGIN, Stationary, solutions_at
 from .base import Family, Points, System
-
-if TYPE_CHECKING:
-    from ..solution import Solution
 
 __all__ = ["UniversalFamily"]
 
@@ -134,6 +132,45 @@ class UniversalFamily(Family):
         return self.solutions(Points(u, blank, np.log(alpha), np.zeros(n), blank, np.ones(n)), alpha)
 
     def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
-        from ..stationary import universal_solutions
-
-        return universal_solutions(self, points, alpha)
+        setting, n = self.setting, len(points)
+        v, _ = readout_grid(setting.problem)
+        log_hat = setting.log_hat_scale + points.u
+        pair = self.pair(points.u)
+        recovered = np.exp(pair.log_pull)  # γA at τ = 0
+        largest2 = setting.problem.readouts.largest**2
+        with np.errstate(invalid="ignore"):  # inf * 0 for unbounded readouts at mu_2 = 0
+            is_stiff = (recovered == 0) | (largest2 * recovered / setting.gamma < 1 + MARGIN)
+        blank = np.zeros((n, v.size))
+        alpha = np.exp(points.log_alpha) if alpha is None else alpha
+        is_maximum = np.ones(n, dtype=bool)
+        if setting.mu2_squared > 0:
+            gap = setting.output_gap(pair.mmse_after, np.full(n, setting.kernel_total))
+            hat = np.exp(log_hat)
+            # -mmse'(q̂₂), from d mmse/d ln q̂₂.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                steep = np.where(hat > 0, -pair.after_by_hat / hat, 1.0)
+            curvature = setting.problem.channel.free_entropy_curvature(gap, setting.power)
+            is_maximum = 4 * alpha * curvature * (0.5 * setting.mu2_squared) ** 2 * steep < 1
+        averages = Averages(
+            np.zeros(n),
+            np.ones(n),
+            np.full(n, setting.kernel_total),
+            np.zeros(n),
+            np.zeros((2, n)),
+            np.zeros((2, n)),
+        )
+        found = Stationary(
+            self,
+            points.u,
+            points.z,
+            points.residual,
+            alpha,
+            np.full(n, -np.inf),
+            log_hat,
+            pair,
+            averages,
+            blank,
+            blank,
+            is_stiff & is_maximum,
+        )
+        return solutions_at(setting, "universal", found)
