@@ -18,11 +18,10 @@ import numpy as np
 from .._arrays import Array
 from ..numerics.roots import bracketed_root, decreasing_root
 from ..problem import Problem
+from .families import specialised_families, universal_solutions
 from .families.continuous_profile import ContinuousProfile
 from .families.profile import ProfileFamily
-from .families.registry import specialised_families
 from .setting import setting_of
-from .solver import universal_solutions
 
 __all__ = ["first_unit", "onset", "onset_criterion", "profile_onset"]
 

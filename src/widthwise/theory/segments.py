@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..problem import Problem
+from .families import specialised_families
 from .families.base import Family
 from .families.classes import ClassFamily, ThresholdFamily
-from .families.perfect import perfect_solutions
-from .families.registry import specialised_families
+from .families.universal import perfect_solutions
 from .setting import setting_of
 from .solution import Solution
 from .units import Root

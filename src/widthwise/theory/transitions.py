@@ -19,11 +19,11 @@ import numpy as np
 from .._arrays import Array
 from .._display import Plotted
 from ..problem import Problem
+from .families import has_few_classes, specialised_families, universal_family
 from .families.base import Points
 from .families.classes import ClassFamily, ThresholdFamily
 from .families.features import feature_problem, has_many_features
-from .families.perfect import can_be_perfect
-from .families.registry import has_few_classes, specialised_families, universal_family
+from .families.universal import can_be_perfect
 from .onsets import first_unit, onset, onset_criterion
 from .segments import Segment, segment_of
 from .setting import readout_classes, setting_of

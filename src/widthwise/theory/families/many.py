@@ -194,7 +194,7 @@ class _Line:
     @property
     def top(self) -> int:
         after = [n for n in self.counts[self.counts.index(None) :] if n is not None]
-        most = self.n_classes - (self.counts[0] is None)  # all known: see perfect.py
+        most = self.n_classes - (self.counts[0] is None)  # all known is perfect learning
         return min([most, *after])
 
     @property
