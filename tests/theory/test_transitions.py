@@ -7,7 +7,7 @@ import pytest
 
 import widthwise as ww
 from widthwise.theory.families import specialised_families
-from widthwise.theory.transitions import births, onset_criterion
+from widthwise.theory.onsets import births, onset_criterion
 
 SIGMA3 = ww.Problem("sigma3", "rademacher", "homogeneous", 1.25, 0.5)
 SIGMA2 = ww.Problem("sigma2", "rademacher", "homogeneous", 1.25, 0.5)

@@ -3,15 +3,15 @@
 from .branches import Branch, trace_branches
 from .diagram import PhaseDiagram, phase_diagram
 from .errors import error
-from .factorised import factorised_transition
 from .linear_regime import LinearRegime, solve_linear
+from .onsets import onset
 from .planner import SamplesNeeded, samples_needed
 from .scaling import ScalingLaw, scaling_law
 from .small_noise import SmallNoiseLimit, small_noise_limit
 from .solution import LearningCurve, NotConverged, Solution
 from .solver import learning_curve, solutions, solve
 from .state_evolution import StateEvolution, state_evolution
-from .transitions import Transition, onset, transitions
+from .transitions import Transition, factorised_transition, transitions
 
 __all__ = [
     "Branch",

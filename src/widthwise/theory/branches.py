@@ -17,11 +17,10 @@ from ..problem import Problem
 from .families import has_few_classes, specialised_families
 from .families.base import Family, Points
 from .families.classes import ClassFamily
-from .onsets import first_unit
+from .onsets import births, first_unit
 from .setting import setting_of
 from .solution import LearningCurve, Solution
 from .solver import all_solutions, as_alpha, exact_reason
-from .transitions import births
 from .units import Root
 
 __all__ = ["Branch", "trace_branches"]

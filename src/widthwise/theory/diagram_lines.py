@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from ..problem import Problem
-from .factorised import factorised_transition
 from .setting import readout_classes
 from .solution import Solution
 from .solver import exact_reason
-from .transitions import Transition, transitions
+from .transitions import Transition, factorised_transition, transitions
 
 __all__ = ["BEYOND", "SIDE", "halvings", "keyed", "lines_of"]
 
