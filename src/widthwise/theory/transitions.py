@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from .._arrays import Array
-from .._display import Plotted
 from ..problem import Problem
 from .families import has_few_classes, specialised_families, universal_family
 from .families.classes import ClassFamily, ThresholdFamily
@@ -23,7 +21,7 @@ from .families.universal import can_be_perfect
 from .maxwell import MOST_LISTED, Segment, feature_jumps, maxwell_point, segment_of
 from .onsets import NEAR_BIRTH, Birth, births, first_unit, log_pulls, onset_criterion, where_pulled
 from .setting import readout_classes, setting_of
-from .solution import Solution
+from .solution import Solution, Transition, TransitionList
 from .solver import ALPHA_RANGE, all_solutions, as_alpha, exact_reason, learning_curve, same_solution
 
 __all__ = ["Transition", "TransitionList", "factorised_transition", "transitions"]
@@ -37,61 +35,6 @@ _SIDE = 2e-5
 # A class that is learnt this far before it cannot stay at 0 is learnt in a jump.
 _AHEAD = 1e-7
 _N_SCAN = 60  # values of α at which the two branches of the factorised theory are compared
-
-
-@dataclass(frozen=True)
-class Transition:
-    """One transition of the equilibrium as α grows."""
-
-    readout: float
-    """|v| of the units that begin to be learnt (or whose overlap jumps most)."""
-    alpha: float
-    kind: str
-    """"continuous" or "first-order"."""
-    spinodals: tuple[float, float] | None = None
-    """First-order: α from which the new branch exists, and up to which the old one is stable.
-
-    None for laws of many sizes, of which metastable branches are not traced."""
-    overlap_jump: float = 0.0
-    error_jump: float = 0.0
-
-    def __str__(self) -> str:
-        where = "0+" if self.alpha == 0 else f"{self.alpha:.8g}"
-        text = f"|v| = {self.readout:.4g}: {self.kind} at alpha = {where}"
-        if self.spinodals:
-            low, high = self.spinodals
-            text += f" (spinodals {low:.6g} to {high:.6g}; overlap +{self.overlap_jump:.4g})"
-        return text
-
-
-class TransitionList(Plotted, list[Transition]):
-    """Transitions in order of α, with what the onset criterion says at the end of the range.
-
-    ``note`` says what the list leaves out, if anything.
-    """
-
-    def __init__(
-        self,
-        items: list[Transition],
-        problem: Problem,
-        alpha_max: float,
-        criterion: float,
-        reason: str = "",
-        note: str = "",
-    ) -> None:
-        super().__init__(items)
-        self.problem = problem
-        self.alpha_max, self.criterion, self.reason, self.note = alpha_max, criterion, reason, note
-
-    def __str__(self) -> str:
-        if self:
-            return "\n".join([*map(str, self), *([f"note: {self.note}"] if self.note else [])])
-        if self.reason:
-            return f"no transition up to alpha = {self.alpha_max:g}: {self.reason}"
-        return (
-            f"no transition up to alpha = {self.alpha_max:g}: max v^2 (q_2 - gamma vbar^2)/gamma is "
-            f"{self.criterion:.4g} there, and the first unit is learnt when it reaches 1"
-        )
 
 
 def transitions(
