@@ -11,7 +11,7 @@ import widthwise as ww
 from widthwise.cli import main
 from widthwise.plotting import DIAGRAM_QUANTITIES, plot_overlap_profile, plot_phase_diagrams
 from widthwise.theory import diagram
-from widthwise.theory.diagram_plan import make_plan
+from widthwise.theory.diagram import make_plan
 from widthwise.theory.families.profile import overlap_profile
 from widthwise.theory.onsets import onset_criterion
 

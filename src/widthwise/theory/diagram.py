@@ -18,18 +18,19 @@ from contextlib import closing, contextmanager
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._sizes import positive
 from .._threads import n_cores
 from .._workers import LocalProcesses
 from ..numerics.roots import bracketed_root
 from ..problem import Problem
-from .diagram_data import Crossing, PhaseDiagram, Row, Table, add_error, dataset, keyed
-from .diagram_plan import Plan, make_plan
+from .diagram_data import Crossing, PhaseDiagram, Plan, Row, Table, add_error, dataset, keyed
 from .errors import check_error
+from .setting import THEORIES
 from .solution import Solution, Transition
 from .solver import all_solutions, exact_reason
 from .transitions import factorised_transition, transitions
 
-__all__ = ["BEYOND", "PhaseDiagram", "phase_diagram", "progress_bar"]
+__all__ = ["BEYOND", "PhaseDiagram", "make_plan", "phase_diagram", "progress_bar"]
 
 BEYOND = 1.5
 """Lines are followed up to this many times the largest α: so they leave the frame."""
@@ -123,6 +124,86 @@ def phase_diagram(
             is_complete = False
     data = dataset(plan, rows, is_complete)
     return PhaseDiagram(data if error is None else add_error(plan, data, error), plan.problem)
+
+
+def make_plan(
+    problem: Problem,
+    alpha: ArrayLike,
+    gamma: ArrayLike | None,
+    noise: ArrayLike | None,
+    parameter: Callable[[float], Problem] | None,
+    values: ArrayLike | None,
+    name: str,
+    theory: str,
+    has_lines: bool = True,
+    refine: int = 0,
+    snr: ArrayLike | None = None,
+) -> Plan:
+    """The axes of a diagram and the problem at each point of them, from the arguments of a user."""
+    if theory not in THEORIES:
+        raise ValueError(f"unknown theory {theory!r}; choose from {', '.join(THEORIES)}")
+    if (parameter is None) != (values is None):
+        raise ValueError("give parameter, a callable from a value to a Problem, together with its values")
+    if name in ("alpha", "gamma", "noise", "snr", "size", "line"):
+        raise ValueError(f"the axis of a parameter cannot be called {name!r}; choose another name")
+    if refine != int(refine) or refine < 0:
+        raise ValueError(f"refine must be a whole number >= 0 (halvings of cells at lines), got {refine!r}")
+    axes: dict[str, np.ndarray] = {}
+    if gamma is not None:
+        axes["gamma"] = _axis("gamma", gamma)
+    if noise is not None:
+        axes["noise"] = _axis("noise", noise)
+    fixed_snr = None
+    if snr is not None:
+        if noise is not None:
+            raise ValueError(
+                "snr and noise cannot both be given: noise is the variance of the output over snr"
+            )
+        if np.ndim(snr):
+            axes["snr"] = _axis("snr", snr)
+        else:
+            fixed_snr = positive("snr", snr)
+            problem = problem.replace(snr=fixed_snr)
+    if parameter is not None and values is not None:
+        axes[name] = _axis(name, values, is_positive=False)
+    alphas = np.asarray(alpha, dtype=float)
+    if alphas.ndim:
+        axes["alpha"] = _axis("alpha", alphas)
+    elif not (alphas > 0 and np.isfinite(alphas)):
+        raise ValueError(
+            f"alpha must be > 0 and finite (samples per squared dimension, n/d^2); got {float(alphas):g}"
+        )
+    if len(axes) != 2:
+        raise ValueError(
+            f"a diagram has two axes, here {len(axes)}"
+            f"{' (' + ', '.join(axes) + ')' if axes else ''}: "
+            "give arrays for two of alpha, gamma, noise, snr and parameter"
+        )
+
+    plan = Plan(
+        problem, axes, [], np.atleast_1d(alphas), theory, parameter, name, has_lines, refine, fixed_snr
+    )
+    others = [key for key in axes if key != "alpha"]
+    if len(others) == 1:
+        plan.rows = [[plan.make({others[0]: float(x)})] for x in axes[others[0]]]
+    else:
+        first, second = others
+        plan.rows = [
+            [plan.make({first: float(x), second: float(y)}) for y in axes[second]] for x in axes[first]
+        ]
+    return plan
+
+
+def _axis(name: str, values: ArrayLike, *, is_positive: bool = True) -> np.ndarray:
+    array = np.asarray(values, dtype=float)
+    if array.ndim != 1 or array.size < 2:
+        raise ValueError(f"{name} must be a list of two values or more for an axis, got shape {array.shape}")
+    bad = ~np.isfinite(array) | ((array <= 0) if is_positive else False)
+    if bad.any():
+        raise ValueError(f"{name} must be {'> 0 and ' if is_positive else ''}finite; got {array[bad][0]:g}")
+    if np.unique(array).size < array.size:
+        raise ValueError(f"{name} has the same value twice")
+    return np.sort(array)
 
 
 def _count_workers(n_workers: int | None, n_tasks: int) -> int:

@@ -1,24 +1,35 @@
-"""What a phase diagram holds: the equilibrium at each point and the lines, as an xarray Dataset."""
+"""What a phase diagram is made of: a plan, the equilibrium at each point, the lines, and all as a Dataset."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Array
 from .._display import Shown, draw
+from ..ingredients.channels import Channel
 from ..problem import Problem
-from .diagram_plan import Plan
 from .errors import error_at
 from .setting import readout_classes
 from .solution import Solution, Transition, error_column, problem_from, problem_text
 
-__all__ = ["Crossing", "PhaseDiagram", "Row", "Table", "add_error", "dataset", "keyed", "phase_names"]
+__all__ = [
+    "Crossing",
+    "PhaseDiagram",
+    "Plan",
+    "Row",
+    "Table",
+    "add_error",
+    "dataset",
+    "keyed",
+    "phase_names",
+    "with_noise",
+]
 
 _CONTINUOUS_SIZES = np.array([2.0, 1.0, 0.5])  # |readouts| at which overlaps of a continuous law are given
 
@@ -39,6 +50,55 @@ _FIELDS = {
     "has_specialised": "whether a specialised solution exists",
     "has_stable_specialised": "whether one that is a local maximum exists",
 }
+
+
+@dataclass
+class Plan:
+    """Rows of problems (one task each) and the values of α that all share."""
+
+    problem: Problem
+    axes: dict[str, np.ndarray]
+    rows: list[list[Problem]]
+    alpha: np.ndarray
+    theory: str
+    parameter: Callable[[float], Problem] | None
+    name: str
+    has_lines: bool = True
+    refine: int = 0
+    snr: float | None = None
+    """Held fixed: the noise then follows the variance of the output."""
+
+    @property
+    def has_alpha_axis(self) -> bool:
+        return "alpha" in self.axes
+
+    def make(self, at: dict[str, float]) -> Problem:
+        """The problem at a point of the axes other than α."""
+        made = self.problem if self.parameter is None else self.parameter(at[self.name])
+        changes: dict[str, Any] = {} if self.snr is None else {"snr": self.snr}
+        if "snr" in at:
+            changes["snr"] = at["snr"]
+        if "gamma" in at:
+            changes["gamma"] = at["gamma"]
+        if "noise" in at:
+            changes["channel"] = with_noise(made.channel, at["noise"])
+        return made.replace(**changes) if changes else made
+
+    def without_functions(self) -> Plan | None:
+        """The plan without functions of the caller, or None where they are needed."""
+        needs_parameter = self.parameter is not None and self.has_lines and not self.has_alpha_axis
+        if needs_parameter or any(p.activation.spec is None for row in self.rows for p in row):
+            return None
+        return replace(self, parameter=None)
+
+
+def with_noise(channel: Channel, noise: float) -> Channel:
+    """The channel with another variance of its noise."""
+    if "noise" not in {part.name for part in fields(channel)}:  # type: ignore[arg-type]
+        raise ValueError(
+            f"{channel!r} has no noise that could be an axis; use parameter= and values= instead"
+        )
+    return replace(channel, noise=noise)  # type: ignore[type-var]
 
 
 class PhaseDiagram(Shown):
