@@ -16,7 +16,7 @@ from ..ingredients.channels import Channel
 from ..problem import Problem
 from .errors import error_at
 from .setting import readout_classes
-from .solution import Solution, Transition, error_column, problem_from, problem_text
+from .solution import Solution, Transition, equilibrium_of, error_column, problem_from, problem_text
 
 __all__ = [
     "Crossing",
@@ -191,7 +191,7 @@ class Table:
         overlap = np.full((n, sizes.size), np.nan)
         branch, status = [""] * n, ["did not converge"] * n
         for i, found in enumerate(ranked):
-            best = next((s for s in found if s.is_equilibrium), None)
+            best = equilibrium_of(found)
             universal = next((s for s in found if s.branch == "universal"), None)
             if best is None or universal is None:
                 continue

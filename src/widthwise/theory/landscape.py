@@ -21,7 +21,8 @@ from .._display import Plotted
 from .._sizes import alpha_from
 from ..numerics.roots import decreasing_root
 from ..problem import Problem
-from .families.continuous_profile import ContinuousProfile, jump_levels
+from .families.continuous_profile import jump_levels
+from .families.profile import profile_of
 from .setting import Averages, Setting, class_averages, setting_of
 from .solver import as_alpha
 from .units import Root
@@ -181,8 +182,7 @@ def _profiles(setting: Setting, alpha: float, n_points: int) -> Landscape:
     def averages(log_coupling: Array, is_rough: bool = True) -> Averages:
         coupling = np.exp(log_coupling)
         if setting.classes is None:
-            profile = ContinuousProfile(setting.units, setting.problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
-            return profile.averages(multiplier, coupling, is_rough=is_rough)
+            return profile_of(setting).averages(multiplier, coupling, is_rough=is_rough)
         values2 = setting.classes.values2
         is_upper = values2 > jump_levels(setting.units, multiplier, coupling)[:, None]
         upper, lower = (

@@ -4,8 +4,7 @@ The universal solution loses stability exactly when
 
 .. math:: \max v^2\,(q_2 - \gamma\bar v^2)/\gamma = 1.
 
-The other classes of a discrete law leave 0 where v²A = 1 on the branch that they are born from; units of one
-size of a continuous law, where the curve of equilibrium profiles reaches their level.
+The other classes of a discrete law leave 0 where v²A = 1 on the branch that they are born from.
 """
 
 from __future__ import annotations
@@ -17,13 +16,12 @@ from functools import lru_cache
 import numpy as np
 
 from .._arrays import Array
-from ..numerics.roots import bracketed_root, decreasing_root
+from ..numerics.roots import decreasing_root
 from ..problem import Problem
 from .families import specialised_families, universal_solutions
 from .families.base import Points
 from .families.classes import ClassFamily, ThresholdFamily
-from .families.continuous_profile import ContinuousProfile
-from .families.profile import ProfileFamily
+from .families.profile import profile_of
 from .setting import setting_of
 from .units import Root
 
@@ -35,7 +33,6 @@ __all__ = [
     "log_pulls",
     "onset",
     "onset_criterion",
-    "profile_onset",
     "where_pulled",
 ]
 
@@ -68,9 +65,7 @@ def onset(problem: Problem, largest: float | None = None) -> float:
         return math.inf
     if needed == 0:
         return 0.0
-    log_hat = setting.spectral.log_snr_of(np.array([math.log(needed) - math.log1p(-needed)]))
-    gap = setting.output_gap(np.array([1 - needed]), np.array([setting.kernel_total]))
-    return float(np.exp(setting.log_alpha(log_hat - setting.log_hat_scale, gap)[0]))
+    return setting.universal_alpha(1 - needed, math.log(needed) - math.log1p(-needed))
 
 
 @lru_cache(maxsize=64)
@@ -81,7 +76,7 @@ def first_unit(problem: Problem, value: float) -> float:
     units leave 0 continuously (the criterion of :func:`onset`) or jump, whichever is first.
     """
     setting = setting_of(problem)
-    profile = _profile(problem)
+    profile = profile_of(setting)
 
     def couplings(log_coupling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         log_hat = setting.log_hat_scale + log_coupling
@@ -97,40 +92,6 @@ def first_unit(problem: Problem, value: float) -> float:
     pull, _ = couplings(log_coupling)
     gap = setting.output_gap(1 - setting.gamma * pull, np.array([setting.kernel_total]))
     return float(np.exp(setting.log_alpha(log_coupling, gap)[0]))
-
-
-@lru_cache(maxsize=64)
-def _profile(problem: Problem) -> ContinuousProfile:
-    """Units of any readout, for a law of which only a vanishing fraction is learnt."""
-    setting = setting_of(problem)
-    return ContinuousProfile(setting.units, problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
-
-
-def profile_onset(problem: Problem, value: float) -> float:
-    """α at which units with |readout| = value leave 0 along the curve of equilibrium profiles."""
-    if value >= problem.readouts.largest or math.isinf(problem.readouts.largest):
-        return first_unit(problem, value)
-    (family,) = specialised_families(problem)
-    assert isinstance(family, ProfileFamily)
-
-    def level(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """ln v² from which units are learnt, at tilts e^u, and ln α."""
-        points = family.at(u)
-        _, pull, _ = family.state(points.u, points.z)
-        start = family.profile.first_level(pull, np.exp(points.z[:, 0]))
-        return np.where(points.is_good, np.log(start), np.nan), points.log_alpha
-
-    goal = 2 * math.log(value)
-    u = family.grid
-    values, _ = level(u)
-    good = np.isfinite(values)
-    u, values = u[good], values[good]
-    below = np.nonzero((values[:-1] > goal) & (values[1:] <= goal))[0]
-    if below.size == 0:
-        return math.inf
-    a, b = float(u[below[0]]), float(u[below[0] + 1])
-    at, _ = bracketed_root(lambda x: float(level(np.array([x]))[0][0]) - goal, a, b, xtol=1e-13, ftol=1e-12)
-    return float(np.exp(level(np.array([at]))[1][0]))
 
 
 @dataclass(frozen=True)

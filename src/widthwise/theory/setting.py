@@ -101,8 +101,8 @@ class Setting:
         gap = 0.5 * self.mu2_squared * matrix_mmse + kernel_gap
         return np.clip(gap, 0.0, self.power)  # rounding of sums
 
-    def log_alpha_and_bend(self, log_coupling: Array, gap: Array) -> tuple[Array, Array]:
-        """:meth:`log_alpha`, and ψ_out''/ψ_out', by which ln α grows with the gap."""
+    def log_alpha_and_slope(self, log_coupling: Array, gap: Array) -> tuple[Array, Array]:
+        """:meth:`log_alpha`, and its derivative in the gap at fixed B, ψ_out''/ψ_out'."""
         slope, curvature = self.problem.channel.free_entropy_slopes(gap, self.power)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(0.5 * self.gamma) + log_coupling - np.log(slope), curvature / slope
@@ -113,6 +113,12 @@ class Setting:
         with np.errstate(divide="ignore", invalid="ignore"):
             log_alpha: Array = np.log(0.5 * self.gamma) + log_coupling - np.log(slope)
             return log_alpha
+
+    def universal_alpha(self, mmse: float, odds: float) -> float:
+        """α at which the universal branch has this mmse(q̂₂), with ``odds`` = ln[(1 - mmse)/mmse]."""
+        log_hat = self.spectral.log_snr_of(np.array([odds]))
+        gap = self.output_gap(np.array([mmse]), np.array([self.kernel_total]))
+        return float(np.exp(self.log_alpha(log_hat - self.log_hat_scale, gap)[0]))
 
 
 def setting_of(problem: Problem, theory: str = "main") -> Setting:

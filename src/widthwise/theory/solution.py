@@ -24,6 +24,7 @@ __all__ = [
     "Solution",
     "Transition",
     "TransitionList",
+    "equilibrium_of",
     "error_column",
 ]
 
@@ -369,6 +370,11 @@ class TransitionList(Plotted, list[Transition]):
             f"no transition up to alpha = {self.alpha_max:g}: max v^2 (q_2 - gamma vbar^2)/gamma is "
             f"{self.criterion:.4g} there, and the first unit is learnt when it reaches 1"
         )
+
+
+def equilibrium_of(found: Sequence[Solution]) -> Solution | None:
+    """The one of some solutions at one α that is the equilibrium; None where it could not be resolved."""
+    return next((s for s in found if s.is_equilibrium), None)
 
 
 def problem_text(problem: Problem) -> str:

@@ -23,7 +23,7 @@ from .families.features import has_many_features, solve_features
 from .families.many import solve_many
 from .families.universal import can_be_perfect, perfect_solutions
 from .setting import THEORIES, setting_of
-from .solution import CONVERGED, LearningCurve, Solution
+from .solution import CONVERGED, LearningCurve, Solution, equilibrium_of
 
 __all__ = [
     "ALPHA_RANGE",
@@ -155,8 +155,7 @@ def _pick(problem: Problem, alpha: float, ranked: list[Solution], branch: str) -
         status = ranked[0].status if ranked else BEYOND
         return Solution.missing(problem, alpha, branch, status)
     if branch == "equilibrium":
-        equilibrium = next((s for s in ranked if s.is_equilibrium), None)
-        return equilibrium or Solution.missing(problem, alpha, branch, UNRESOLVED)
+        return equilibrium_of(ranked) or Solution.missing(problem, alpha, branch, UNRESOLVED)
     matching = [s for s in ranked if s.branch == branch]
     stable = [s for s in matching if s.is_stable]
     if stable or matching:

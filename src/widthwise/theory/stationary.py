@@ -160,17 +160,17 @@ def is_maximum_over_classes(
     slope = pull[:, None] * u.overlap_slope + coupling[:, None] * np.where(snr > 0, u.kernel_curvature, 0.0)
     stiff = np.where(is_free, 1 - values2 * slope, 1.0)
     size = np.where(is_free & (snr > 0), np.sqrt(powers * values2 * u.overlap_slope), 0.0)
-    levers = np.stack([2 * size * u.overlap, size * np.where(size > 0, u.kernel_slope, 0.0)], axis=-1)
+    directions = np.stack([2 * size * u.overlap, size * np.where(size > 0, u.kernel_slope, 0.0)], axis=-1)
     scale = 2 * alpha / setting.gamma
     with np.errstate(all="ignore"):
         if values2.size > _MANY:
-            weighted = np.swapaxes(levers / stiff[..., None], 1, 2) @ levers
+            weighted = np.swapaxes(directions / stiff[..., None], 1, 2) @ directions
             largest = np.linalg.eigvals(np.nan_to_num(scale[:, None, None] * form @ weighted)).real.max(
                 axis=1
             )
             is_stable: Bools = is_maximum & np.all(stiff > -MARGIN, axis=1) & (largest < 1)
             return is_stable
-        hessian = scale[:, None, None] * (levers @ form @ np.swapaxes(levers, 1, 2))
+        hessian = scale[:, None, None] * (directions @ form @ np.swapaxes(directions, 1, 2))
     hessian = np.nan_to_num(hessian, nan=0.0, posinf=1e300, neginf=-1e300)
     hessian[:, np.arange(values2.size), np.arange(values2.size)] -= stiff
     return is_maximum & (np.linalg.eigvalsh(hessian)[:, -1] < MARGIN)

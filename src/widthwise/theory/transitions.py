@@ -21,7 +21,7 @@ from .families.universal import can_be_perfect
 from .maxwell import MOST_LISTED, Segment, feature_jumps, maxwell_point, segment_of
 from .onsets import NEAR_BIRTH, Birth, births, first_unit, log_pulls, onset_criterion, where_pulled
 from .setting import readout_classes, setting_of
-from .solution import Solution, Transition, TransitionList
+from .solution import Solution, Transition, TransitionList, equilibrium_of
 from .solver import ALPHA_RANGE, all_solutions, as_alpha, exact_reason, learning_curve, same_solution
 
 __all__ = ["Transition", "TransitionList", "factorised_transition", "transitions"]
@@ -213,7 +213,7 @@ def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) ->
     if np.max(np.abs(after.weight_overlap - before.weight_overlap)) < 1e-6:
         return []
     # A third segment may lie above both where they cross: then there are two transitions, not this one.
-    middle = next((s for s in all_solutions(problem, np.array([alpha]))[0] if s.is_equilibrium), None)
+    middle = equilibrium_of(all_solutions(problem, np.array([alpha]))[0])
     if (
         middle is not None
         and depth < 60
@@ -258,7 +258,7 @@ def _halved(problem: Problem, low: Solution, high: Solution, depth: int) -> list
     alpha = math.sqrt(low.alpha * high.alpha)
     if high.alpha / low.alpha - 1 < 1e-9:
         return []
-    middle = next((s for s in all_solutions(problem, np.array([alpha]))[0] if s.is_equilibrium), None)
+    middle = equilibrium_of(all_solutions(problem, np.array([alpha]))[0])
     if middle is None:
         return []
     return _between(problem, low, middle, depth + 1) + _between(problem, middle, high, depth + 1)
@@ -306,7 +306,7 @@ def _ranked(
     asked = np.setdiff1d(np.concatenate([grid, sides]), have)
     table = dict(zip(asked.tolist(), all_solutions(problem, asked), strict=True))
     table |= {a: solved[a] for a in have.tolist()}
-    tops = (next((s for s in table[a] if s.is_equilibrium), None) for a in sorted(table))
+    tops = (equilibrium_of(table[a]) for a in sorted(table))
     return [s for s in tops if s is not None]
 
 

@@ -105,7 +105,6 @@ class Crossings:
 class Family(ABC):
     """One curve of solutions; subclasses say what is solved at given u."""
 
-    name: str
     setting: Setting
     n_learnt: int
     """Classes of readouts that are learnt on it (1 for a profile, 0 for the universal branch)."""

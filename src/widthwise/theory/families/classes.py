@@ -76,7 +76,6 @@ class ClassFamily(Family):
         self.larger, self.smaller = larger, smaller
         self.values2, self.powers = setting.classes.values2, setting.classes.powers
         self.n_learnt = moving + 1
-        self.name = f"specialised {moving + 1}"
 
     def __repr__(self) -> str:
         return (
@@ -201,7 +200,7 @@ class ClassFamily(Family):
             ]
         )
         gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
-        log_alpha, bend = setting.log_alpha_and_bend(z[:, 1], gap)
+        log_alpha, alpha_by_gap = setting.log_alpha_and_slope(z[:, 1], gap)
         gap_a, gap_b = averages.kernel_slopes
         gap_by_z = np.column_stack(
             [
@@ -210,9 +209,9 @@ class ClassFamily(Family):
             ]
         )
         gap_by_u = -power * own.kernel_slope * own.overlap_slope * x
-        alpha_by_z = bend[:, None] * gap_by_z
+        alpha_by_z = alpha_by_gap[:, None] * gap_by_z
         alpha_by_z[:, 1] += 1
-        return System(errors, by_z, by_u, log_alpha, alpha_by_z, bend * gap_by_u)
+        return System(errors, by_z, by_u, log_alpha, alpha_by_z, alpha_by_gap * gap_by_u)
 
     def guess(self, u: np.ndarray) -> np.ndarray:
         """By the share of B in the force on the moving class: given it, everything else is explicit."""
@@ -267,7 +266,6 @@ class ThresholdFamily(Family):
         self.setting, self.counts = setting, counts
         self.values2, self.powers = setting.classes.values2, setting.classes.powers
         self.n_learnt = counts[-1]
-        self.name = f"specialised {self.n_learnt}"
 
     def __repr__(self) -> str:
         return f"ThresholdFamily(counts={self.counts})"
@@ -319,15 +317,15 @@ class ThresholdFamily(Family):
         half = 0.5 * setting.mu2_squared
         odds_a, odds_b = averages.odds_slopes
         gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
-        log_alpha, bend = setting.log_alpha_and_bend(u, gap)
+        log_alpha, alpha_by_gap = setting.log_alpha_and_slope(u, gap)
         gap_a, gap_b = averages.kernel_slopes
         return System(
             (averages.odds - pair.odds)[:, None],
             (odds_a * pair.pull_by_tilt - pair.rate)[:, None, None],
             (odds_a * pair.pull_by_hat + odds_b)[:, None],
             log_alpha,
-            (bend * (half * pair.after_by_tilt + gap_a * pair.pull_by_tilt))[:, None],
-            1 + bend * (half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b),
+            (alpha_by_gap * (half * pair.after_by_tilt + gap_a * pair.pull_by_tilt))[:, None],
+            1 + alpha_by_gap * (half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b),
         )
 
     def guess(self, u: np.ndarray) -> np.ndarray:

@@ -6,7 +6,7 @@ moment matching fixes B, and α = γB/(2ψ_out') is explicit.
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from ..stationary import Stationary, is_maximum_over_profile, solutions_at
 from .base import Family, Points, System
 from .continuous_profile import ContinuousProfile
 
-__all__ = ["ProfileFamily", "overlap_profile"]
+__all__ = ["ProfileFamily", "overlap_profile", "profile_of"]
 
 _LOG_TILT = np.concatenate(
     [
@@ -39,7 +39,6 @@ _LOG_COUPLING = 60.0
 class ProfileFamily(Family):
     """Solutions in which units of a continuous law are learnt."""
 
-    name = "specialised"
     n_learnt = 1
 
     def __init__(self, setting: Setting) -> None:
@@ -47,8 +46,7 @@ class ProfileFamily(Family):
 
     @cached_property
     def profile(self) -> ContinuousProfile:
-        setting = self.setting
-        return ContinuousProfile(setting.units, setting.problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
+        return profile_of(self.setting)
 
     @property
     def grid(self) -> np.ndarray:
@@ -75,10 +73,10 @@ class ProfileFamily(Family):
         by_z = (odds_a * pair.pull_by_hat + odds_b)[:, None, None]
         by_u = (odds_a * pair.pull_by_tilt - pair.rate)[:, None]
         gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
-        log_alpha, bend = setting.log_alpha_and_bend(z[:, 0], gap)
+        log_alpha, alpha_by_gap = setting.log_alpha_and_slope(z[:, 0], gap)
         gap_a, gap_b = averages.kernel_slopes
-        alpha_by_z = 1 + bend * (half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b)
-        alpha_by_u = bend * (half * pair.after_by_tilt + gap_a * pair.pull_by_tilt)
+        alpha_by_z = 1 + alpha_by_gap * (half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b)
+        alpha_by_u = alpha_by_gap * (half * pair.after_by_tilt + gap_a * pair.pull_by_tilt)
         return System(
             (averages.odds - pair.odds)[:, None],
             by_z,
@@ -149,6 +147,12 @@ class ProfileFamily(Family):
         return solutions_at(setting, "specialised", found)
 
 
+@lru_cache(maxsize=64)
+def profile_of(setting: Setting) -> ContinuousProfile:
+    """The overlap profile of units of any readout, made once; for a discrete law, of units added to it."""
+    return ContinuousProfile(setting.units, setting.problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
+
+
 def overlap_profile(solution: Solution, readouts: ArrayLike, *, theory: str = "main") -> Array:
     """𝒬_W(v) of a solution at any readouts, finer than the grid that it reports.
 
@@ -170,7 +174,6 @@ def overlap_profile(solution: Solution, readouts: ArrayLike, *, theory: str = "m
     with np.errstate(divide="ignore"):
         pair = setting.matrix.pair(np.log([solution.tilt]), np.log([solution.matrix_overlap_hat]))
     pull = np.maximum(np.exp(pair.log_pull) / setting.gamma, 1e-280)
-    profile = ContinuousProfile(setting.units, problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
-    snr = profile.snr_at(pull, coupling, v.ravel() ** 2)
+    snr = profile_of(setting).snr_at(pull, coupling, v.ravel() ** 2)
     overlap: Array = np.asarray(setting.units.weights.overlap(snr))[0].reshape(v.shape)
     return overlap

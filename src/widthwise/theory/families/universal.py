@@ -34,7 +34,6 @@ __all__ = ["UniversalFamily", "can_be_perfect", "perfect_solutions"]
 class UniversalFamily(Family):
     """Solutions with every overlap 0."""
 
-    name = "universal"
     n_learnt = 0
 
     def __init__(self, setting: Setting) -> None:
@@ -87,8 +86,8 @@ class UniversalFamily(Family):
         slope, curvature = setting.problem.channel.free_entropy_slopes(gap, setting.power)
         # Where ψ_out' is rounding around 0 nothing can be said, and no α is met.
         slope = np.where(slope > self._least_slope, slope, np.nan)
-        bend = curvature / slope
-        by_u = 1 + bend * 0.5 * setting.mu2_squared * pair.after_by_hat
+        alpha_by_gap = curvature / slope
+        by_u = 1 + alpha_by_gap * 0.5 * setting.mu2_squared * pair.after_by_hat
         return System(
             np.empty((n, 0)),
             np.empty((n, 0, 0)),
