@@ -39,7 +39,7 @@ __all__ = [
 NEAR_BIRTH = 1e-7
 """How close v²A is to 1, and x of the class to 0, where a class leaves 0."""
 
-_N_STEPS = 16
+_N_STEPS = 16  # of regula falsi
 
 
 def onset_criterion(problem: Problem, alpha: float) -> float:

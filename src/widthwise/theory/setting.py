@@ -32,7 +32,7 @@ __all__ = [
 THEORIES = ("main", "factorised")
 MOST_CLASSES = 1000
 """Sizes of readouts up to which problems with a matrix part are solved."""
-_MANY = 64  # sizes of readouts
+_MANY = 64  # sizes of readouts beyond which the universal branch has a rough matrix channel if mu_2 = 0
 _LEAST = 1e-290  # stands for 0 in logarithms: overlaps closer to 1 than this are 1
 
 

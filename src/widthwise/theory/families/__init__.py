@@ -1,6 +1,15 @@
 """Families of solutions: curves of saddle points over a parameter along which α is explicit.
 
 Here is which of them a problem has; each is made once and keeps its traced curve.
+
+======================================  ====================================================================
+``base``                                what all have in common: tracing a curve, folds, crossings with α
+``universal``                           nothing is known of single units, or everything
+``classes``                             discrete readouts, class by class
+``profile``, ``continuous_profile``     readouts with a density: one profile 𝒬_W(v)
+``many``, ``threshold_table``           many classes: their number is chosen by the potential
+``features``                            many classes without a quadratic part: each a scalar problem
+======================================  ====================================================================
 """
 
 from __future__ import annotations
