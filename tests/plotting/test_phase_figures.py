@@ -6,7 +6,7 @@ import pytest
 import widthwise as ww
 from widthwise.plotting import style
 from widthwise.plotting.phases import fine_map, phase_places
-from widthwise.theory.diagram_row import phase_names
+from widthwise.theory.diagram_data import phase_names
 
 X = np.linspace(0.3, 1.7, 9)
 Y = np.geomspace(0.1, 5.0, 25)

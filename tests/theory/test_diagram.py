@@ -10,10 +10,10 @@ import pytest
 import widthwise as ww
 from widthwise.cli import main
 from widthwise.plotting import DIAGRAM_QUANTITIES, plot_overlap_profile, plot_phase_diagrams
-from widthwise.theory import diagram_workers
-from widthwise.theory.diagram_plan import make_plan
+from widthwise.theory import diagram
+from widthwise.theory.diagram import make_plan
+from widthwise.theory.families.profile import overlap_profile
 from widthwise.theory.onsets import onset_criterion
-from widthwise.theory.overlap_profile import overlap_profile
 
 RELU = ww.Problem("relu", readouts="four-point", channel=0.1)
 GAMMA, ALPHA = [0.4, 0.9], [0.2, 0.7, 2.0, 5.0]
@@ -157,7 +157,7 @@ def test_factorised_and_exact_answers():
 
 @pytest.fixture
 def ctrl_c_in_the_second_row(monkeypatch):
-    real, calls = diagram_workers.solve_row, []
+    real, calls = diagram._solve_row, []
 
     def interrupted(plan, i):
         calls.append(i)
@@ -165,7 +165,7 @@ def ctrl_c_in_the_second_row(monkeypatch):
             raise KeyboardInterrupt
         return real(plan, i)
 
-    monkeypatch.setattr(diagram_workers, "solve_row", interrupted)
+    monkeypatch.setattr(diagram, "_solve_row", interrupted)
 
 
 def test_an_interrupt_keeps_what_is_done(ctrl_c_in_the_second_row):
@@ -301,6 +301,6 @@ def test_functions_of_the_caller_reach_the_workers():
     slope = 0.3
     problem = ww.Problem(lambda x: np.maximum(x, -slope * x), gamma=0.6)
     plan = make_plan(problem, [0.5, 2.0], [0.4, 0.9], None, None, None, "", "main")
-    sent = pickle.loads(diagram_workers._as_bytes(plan))
+    sent = pickle.loads(diagram._as_bytes(plan))
     assert sent.rows[1][0].gamma == 0.9
     assert np.array_equal(sent.rows[1][0].activation([-1.0, 2.0]), [0.3, 2.0])

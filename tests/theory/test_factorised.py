@@ -8,8 +8,8 @@ from potential import central_differences, order_parameters
 from scipy.optimize import brentq
 
 import widthwise as ww
-from widthwise.theory.factorised import factorised_transition
 from widthwise.theory.matrix_channel import GaussianMatrix
+from widthwise.theory.transitions import factorised_transition
 
 ASYMMETRIC = ww.readouts.Discrete((-1.2, 0.4, 1.1), (0.3, 0.3, 0.4), normalise=True)
 RELU = ww.Problem("relu", readouts="four-point", channel=0.1, gamma=0.5)

@@ -7,8 +7,7 @@ import pytest
 from potential import rs_potential
 
 import widthwise as ww
-from widthwise.theory.landscape import landscape
-from widthwise.theory.landscape_division import best_divisions
+from widthwise.theory.landscape import best_divisions, landscape
 
 THREE = ww.Problem("sigma3", "rademacher", channel=1.25, gamma=0.5)  # three solutions at α = 1.6
 TWO = ww.Problem("tanh(2*x)", "rademacher", "four-point", channel=0.1, gamma=0.3)

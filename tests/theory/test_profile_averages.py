@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.theory.families.registry import specialised_families
+from widthwise.theory.families import specialised_families
 from widthwise.theory.setting import setting_of
 
 

@@ -8,8 +8,7 @@ import pytest
 from potential import central_differences, order_parameters, rs_potential, saddle_point_residuals
 
 import widthwise as ww
-from widthwise.theory import solver
-from widthwise.theory.families import registry
+from widthwise.theory import families, solver
 
 ASYMMETRIC = ww.readouts.Discrete((-1.2, 0.4, 1.1), (0.3, 0.3, 0.4), normalise=True)
 WITH_ZERO = ww.readouts.Discrete((-1.0, 0.0, 1.3), (0.4, 0.25, 0.35), normalise=True)
@@ -229,10 +228,10 @@ ROUTES = [
 def test_families_and_profile_agree(problem, alpha, monkeypatch):
     """Two routes to one number: classes one by one, or the profile as a whole."""
     one = ww.solve(problem, alpha)
-    registry._specialised.cache_clear()
-    monkeypatch.setattr(registry, "FEW_CLASSES", 0)
+    families._specialised.cache_clear()
+    monkeypatch.setattr(families, "FEW_CLASSES", 0)
     other = ww.solve(problem, alpha)
-    registry._specialised.cache_clear()
+    families._specialised.cache_clear()
     assert other.excess_error == pytest.approx(one.excess_error, rel=1e-9)
     assert other.free_entropy == pytest.approx(one.free_entropy, abs=1e-11)
     assert other.weight_overlap == pytest.approx(one.weight_overlap, abs=1e-9)

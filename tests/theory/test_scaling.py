@@ -7,10 +7,9 @@ import pytest
 from tests.theory.feature_fixed_point import optimum
 
 import widthwise as ww
-from widthwise.theory.families.averages import class_averages
 from widthwise.theory.families.features import feature_problem
 from widthwise.theory.families.many import solve_many
-from widthwise.theory.setting import setting_of
+from widthwise.theory.setting import class_averages, setting_of
 
 # He_3 and He_5: g(q) = μ_3² q³/3! + μ_5² q⁵/5! with μ_3 = 1, μ_5 = 0.1 · 5!.
 ODD = "(x**3 - 3*x)/6 + 0.1*(x**5 - 10*x**3 + 15*x)"

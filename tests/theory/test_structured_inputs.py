@@ -11,9 +11,9 @@ from potential import central_differences, order_parameters, rs_potential, saddl
 from scipy.optimize import brentq
 
 import widthwise as ww
+from widthwise.theory.families.profile import overlap_profile
 from widthwise.theory.landscape import landscape
 from widthwise.theory.linear_regime import solve_linear
-from widthwise.theory.overlap_profile import overlap_profile
 from widthwise.theory.state_evolution import state_evolution
 
 ASYMMETRIC = ww.readouts.Discrete((-1.2, 0.4, 1.1), (0.3, 0.3, 0.4), normalise=True)

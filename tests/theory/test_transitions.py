@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.theory.families.registry import specialised_families
-from widthwise.theory.transitions import births, onset_criterion
+from widthwise.theory.families import specialised_families
+from widthwise.theory.onsets import births, onset_criterion
 
 SIGMA3 = ww.Problem("sigma3", "rademacher", "homogeneous", 1.25, 0.5)
 SIGMA2 = ww.Problem("sigma2", "rademacher", "homogeneous", 1.25, 0.5)
@@ -228,16 +228,16 @@ THREE = ww.readouts.Discrete([1.0, 0.93, 0.88], [0.2, 0.3, 0.5], normalise=True)
 )
 def test_many_sizes_of_readouts_are_learnt_as_few_are(monkeypatch, problem, alpha_max, kinds):
     """Two routes: a family for each class, or the number of learnt classes chosen by the potential."""
-    from widthwise.theory.families import registry
+    from widthwise.theory import families
 
     found = []
     n_sizes = len(problem.readouts.values)
     for few in (n_sizes, n_sizes - 1):
-        monkeypatch.setattr(registry, "FEW_CLASSES", few)
-        registry._specialised.cache_clear()
+        monkeypatch.setattr(families, "FEW_CLASSES", few)
+        families._specialised.cache_clear()
         births.cache_clear()
         found.append(ww.transitions(problem, alpha_max))
-    registry._specialised.cache_clear()
+    families._specialised.cache_clear()
     births.cache_clear()
     one_by_one, as_many = found
     assert len(one_by_one) > 2 and {t.kind for t in one_by_one} == kinds

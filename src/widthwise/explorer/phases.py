@@ -12,8 +12,8 @@ import numpy as np
 
 from ..plotting.phases import fine_map, phase_places
 from ..problem import Problem
-from ..theory.diagram_lines import BEYOND
-from ..theory.diagram_row import phase_names
+from ..theory.diagram import BEYOND
+from ..theory.diagram_data import phase_names
 from ..theory.solver import all_solutions
 from ..theory.transitions import Transition, transitions
 from .compute import Workers

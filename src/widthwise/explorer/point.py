@@ -12,8 +12,8 @@ from ..denoising import MatrixDenoiser
 from ..plotting import activation_color, eigenvalue_grid
 from ..plotting.style import STATE_NAMES, state_of
 from ..problem import Problem
+from ..theory.families.profile import overlap_profile
 from ..theory.landscape import Landscape, landscape
-from ..theory.overlap_profile import overlap_profile
 from ..theory.solution import Solution
 from ..theory.solver import solutions
 from .figures import DASHES, look

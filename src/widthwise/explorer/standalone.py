@@ -16,8 +16,8 @@ from .._version import __version__
 from ..plotting import states_of, stretches_of
 from ..plotting.style import STATE_NAMES
 from ..problem import Problem
-from ..theory.diagram_plan import with_noise
-from ..theory.diagram_workers import progress_bar
+from ..theory.diagram import progress_bar
+from ..theory.diagram_data import with_noise
 from .export import describe
 from .figures import ALPHA_LABEL, change_words
 from .quantities import QUANTITIES, allowed

@@ -17,7 +17,7 @@ import numpy as np
 from .._version import __version__
 from ..networks.comparison import Mean, interval, mean_of, pooled, scale_of, verdict
 from ..problem import Problem
-from ..theory.overlap_profile import overlap_profile
+from ..theory.families.profile import overlap_profile
 from ..theory.solution import Solution
 from ..theory.state_evolution import state_evolution
 from .item import Item, Tables

@@ -9,7 +9,7 @@ import numpy as np
 from ..networks.comparison import Mean, mean_of
 from ..problem import Problem
 from ..theory import solve
-from ..theory.overlap_profile import overlap_profile
+from ..theory.families.profile import overlap_profile
 from . import marks
 from .compare import judged
 from .item import Item, Tables

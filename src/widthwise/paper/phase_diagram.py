@@ -10,7 +10,7 @@ from ..plotting.phases import phase_places
 from ..problem import Problem
 from ..theory import onset
 from ..theory import phase_diagram as compute
-from ..theory.diagram_row import phase_names
+from ..theory.diagram_data import phase_names
 from . import marks
 from .item import Item, Tables
 from .scales import Settings

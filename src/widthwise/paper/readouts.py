@@ -8,7 +8,7 @@ import numpy as np
 
 from ..problem import Problem
 from ..theory import learning_curve
-from ..theory.overlap_profile import overlap_profile
+from ..theory.families.profile import overlap_profile
 from . import marks
 from .item import Item, Tables
 from .lines import INFORMED, branch_rows, curve_rows, grid, parameters, stretches

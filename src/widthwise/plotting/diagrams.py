@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-from ..theory.overlap_profile import overlap_profile
+from ..theory.families.profile import overlap_profile
 from .phases import fine_map, phase_places
 from .style import COLUMN, applied
 

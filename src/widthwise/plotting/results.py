@@ -8,9 +8,9 @@ import numpy as np
 
 from ..denoising import MatrixDenoiser
 from ..theory import Solution
+from ..theory.families.profile import overlap_profile
 from ..theory.landscape import Landscape
 from ..theory.linear_regime import LinearRegime
-from ..theory.overlap_profile import overlap_profile
 from ..theory.state_evolution import StateEvolution
 from .style import COLUMN, LABELS, PALETTE, TITLE, applied, label_of, new_axes, tidy, title_of
 

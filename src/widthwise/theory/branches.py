@@ -14,14 +14,13 @@ from numpy.typing import ArrayLike
 
 from .._arrays import Bools
 from ..problem import Problem
+from .families import has_few_classes, specialised_families
 from .families.base import Family, Points
 from .families.classes import ClassFamily
-from .families.registry import has_few_classes, specialised_families
-from .onsets import first_unit
+from .onsets import births, first_unit
 from .setting import setting_of
-from .solution import LearningCurve, Solution
+from .solution import LearningCurve, Solution, equilibrium_of
 from .solver import all_solutions, as_alpha, exact_reason
-from .transitions import births
 from .units import Root
 
 __all__ = ["Branch", "trace_branches"]
@@ -68,7 +67,7 @@ def trace_branches(
     Returns
     -------
     list of Branch
-        The universal branch first, then one for each stretch of a family inside the range,
+        The universal branch first, then one for each piece of a family inside the range,
         ordered from its birth, where it touches the branch that it comes from; ``folds`` are the
         α at which it turns back.
     """
@@ -118,8 +117,7 @@ def _of_family(
         own = at_knots[(at_knots.u >= run.u[0]) & (at_knots.u <= run.u[-1])]
         run = _ordered([run, own])
         inside = (run.log_alpha >= low - 1e-12) & (run.log_alpha <= high + 1e-12)
-        edges = np.nonzero(np.diff(np.concatenate([[0], inside.astype(int), [0]])))[0]
-        for first, last in zip(edges[::2], edges[1::2], strict=True):
+        for first, last in _runs(inside):
             part = _refined(family, run[np.arange(first, last)])
             parts += _branches_of(family, part, table)
     return parts
@@ -162,8 +160,7 @@ def _branches_of(family: Family, part: Points, table: Mapping[float, list[Soluti
     folds = part.slope == 0
     keep = _is_own(family, part)
     found = []
-    edges = np.nonzero(np.diff(np.concatenate([[0], keep.astype(int), [0]])))[0]
-    for first, last in zip(edges[::2], edges[1::2], strict=True):
+    for first, last in _runs(keep):
         run, turns = points[first:last], []
         for i in np.nonzero(folds[first:last])[0].tolist():
             # A fold, where stability changes, counts to its stable side.
@@ -175,6 +172,12 @@ def _branches_of(family: Family, part: Points, table: Mapping[float, list[Soluti
             name = "specialised" if family.setting.classes is None else f"specialised {family.n_learnt}"
             found.append(Branch(family.setting.problem, name, run, turns))
     return found
+
+
+def _runs(flags: Bools) -> list[tuple[int, int]]:
+    """Beginning and end (exclusive) of each run of neighbours that are True."""
+    edges = np.nonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))[0].tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))
 
 
 def _at_knot(point: Solution, table: Mapping[float, list[Solution]]) -> Solution:
@@ -198,18 +201,18 @@ def _is_own(family: Family, part: Points) -> Bools:
 def _with_birth(family: Family, run: list[Solution], table: Mapping[float, list[Solution]]) -> list[Solution]:
     """The run begun at its birth, on the branch that it comes from, where it is born continuously."""
     first = run[0]
-    mothers = [
+    parents = [
         s
         for alpha in _births_of(family)
         if abs(np.log(first.alpha / alpha)) < _NEAR_BIRTH
         for s in table.get(alpha, ())
         if np.max(np.abs(s.weight_overlap - first.weight_overlap)) < _NEAR_BIRTH
     ]
-    if not mothers:
+    if not parents:
         return run
-    mother = min(mothers, key=lambda s: float(np.max(np.abs(s.weight_overlap - first.weight_overlap))))
-    rest = run[1:] if abs(np.log(first.alpha / mother.alpha)) < 1e-9 else run
-    return [replace(mother, is_stable=first.is_stable), *rest]
+    parent = min(parents, key=lambda s: float(np.max(np.abs(s.weight_overlap - first.weight_overlap))))
+    rest = run[1:] if abs(np.log(first.alpha / parent.alpha)) < 1e-9 else run
+    return [replace(parent, is_stable=first.is_stable), *rest]
 
 
 def _births_of(family: Family) -> list[float]:
@@ -230,7 +233,7 @@ def _marked(problem: Problem, branches: list[Branch], table: dict[float, list[So
     is_exact = bool(exact_reason(problem))
 
     def mark(point: Solution) -> Solution:
-        best = next((s for s in table[point.alpha] if s.is_equilibrium), None)
+        best = equilibrium_of(table[point.alpha])
         is_best = best is None or point.free_entropy >= best.free_entropy - _EQUAL
         if is_exact:
             is_best = point.branch == "universal"

@@ -6,7 +6,7 @@ r"""The free entropy as a landscape over one overlap, at fixed α: why a branch 
 so that its stationary points are the solutions of the saddle-point equations (those that no exchange of
 overlap between readouts improves), its maximum is the equilibrium, and 𝒬 = 0 is the universal branch.  One
 |readout| leaves nothing to maximise; two are scanned; a few are divided by dynamic programming
-(:mod:`landscape_division`).  For continuous laws profiles that obey x = v²(A'𝒬 + B g'(𝒬)) with a free
+(:func:`best_divisions`).  For continuous laws profiles that obey x = v²(A'𝒬 + B g'(𝒬)) with a free
 multiplier A' are the maximisers, and 𝒬 that no such profile has (where units jump) are left out.
 """
 
@@ -21,10 +21,9 @@ from .._display import Plotted
 from .._sizes import alpha_from
 from ..numerics.roots import decreasing_root
 from ..problem import Problem
-from .families.averages import Averages, class_averages
-from .families.continuous_profile import ContinuousProfile, jump_levels
-from .landscape_division import best_divisions
-from .setting import Setting, setting_of
+from .families.continuous_profile import jump_levels
+from .families.profile import profile_of
+from .setting import Averages, Setting, class_averages, setting_of
 from .solver import as_alpha
 from .units import Root
 
@@ -34,6 +33,7 @@ _LOG_COUPLING = (-46.0, 46.0)
 _N_SHARES = 81
 _MOST_DIVIDED = 16  # classes; beyond, profiles of a multiplier
 _N_STRENGTHS, _N_CHOICES = 10, 241
+_N_CELLS = 400  # of the square of the overall overlap, for dividing it
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,52 @@ def _divided(setting: Setting, alpha: float, overlap: Array, values2: Array, pow
     return Landscape(whole[keep], f[keep], each[keep])
 
 
+def best_divisions(gains: np.ndarray, squares: np.ndarray, powers: np.ndarray) -> np.ndarray:
+    r"""Which overlap each class takes, for each strength β of the data and each cell of 𝒬².
+
+    .. math:: \max \sum_c \Big[\tfrac{\gamma w_c}{\alpha v_c^2}\, s(\mathcal Q_c)
+              - \beta w_c\,(g(1) - g(\mathcal Q_c))\Big],\qquad \sum_c w_c \mathcal Q_c^2 = \mathcal Q^2,
+
+    is a sum over classes under one constraint, which dynamic programming maximises on a grid of 𝒬², whatever
+    hills and valleys the single terms have.  The grid only decides which divisions are tried: each belongs
+    exactly to the overlap that it adds up to.
+
+    Parameters
+    ----------
+    gains : array (strengths, classes, choices)
+        The term of a class for every overlap that it may take.
+    squares : array (choices,)
+        Those overlaps, squared, from 0 to 1.
+    powers : array (classes,)
+        w_c, of sum 1.
+
+    Returns
+    -------
+    array of int (divisions, classes)
+        Indices of choices, one row for each strength and cell that can be reached.
+    """
+    n_strengths, n_classes, _ = gains.shape
+    cells = np.arange(_N_CELLS + 1)
+    value = np.full((n_strengths, cells.size), -np.inf)
+    value[:, 0] = 0.0
+    picks, befores = [], []
+    for c in range(n_classes):
+        shift = np.rint(_N_CELLS * powers[c] * squares).astype(int)
+        before = cells[:, None] - shift
+        reached = np.where(before >= 0, value[:, np.maximum(before, 0)], -np.inf)
+        total = reached + gains[:, None, c, :]
+        pick = np.argmax(total, axis=-1)
+        value = np.take_along_axis(total, pick[..., None], axis=-1)[..., 0]
+        picks.append(pick)
+        befores.append(np.take_along_axis(np.broadcast_to(before, total.shape), pick[..., None], -1)[..., 0])
+    strength, cell = np.nonzero(np.isfinite(value))
+    division = np.empty((strength.size, n_classes), dtype=int)
+    for c in reversed(range(n_classes)):
+        division[:, c] = picks[c][strength, cell]
+        cell = befores[c][strength, cell]
+    return np.unique(division, axis=0)
+
+
 def _upper(x: Array, y: Array, edges: Array) -> Integers:
     """Indices of the highest point between each two edges, in order."""
     cell = np.searchsorted(edges, x, side="left")  # 0 is a cell of its own
@@ -136,8 +182,7 @@ def _profiles(setting: Setting, alpha: float, n_points: int) -> Landscape:
     def averages(log_coupling: Array, is_rough: bool = True) -> Averages:
         coupling = np.exp(log_coupling)
         if setting.classes is None:
-            profile = ContinuousProfile(setting.units, setting.problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
-            return profile.averages(multiplier, coupling, is_rough=is_rough)
+            return profile_of(setting).averages(multiplier, coupling, is_rough=is_rough)
         values2 = setting.classes.values2
         is_upper = values2 > jump_levels(setting.units, multiplier, coupling)[:, None]
         upper, lower = (

@@ -1,30 +1,45 @@
-r"""Continuous onsets: where the first units leave overlap 0, by exact criteria and without a scan.
+r"""Continuous onsets: where units leave overlap 0, by exact criteria and without a scan.
 
 The universal solution loses stability exactly when
 
 .. math:: \max v^2\,(q_2 - \gamma\bar v^2)/\gamma = 1.
 
-For laws of many or continuous values the units of one size set in where the curve of equilibrium
-profiles reaches their level.
+The other classes of a discrete law leave 0 where v²A = 1 on the branch that they are born from.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
 import numpy as np
 
 from .._arrays import Array
-from ..numerics.roots import bracketed_root, decreasing_root
+from ..numerics.roots import decreasing_root
 from ..problem import Problem
-from .families.continuous_profile import ContinuousProfile
-from .families.profile import ProfileFamily
-from .families.registry import specialised_families
+from .families import specialised_families, universal_solutions
+from .families.base import Points
+from .families.classes import ClassFamily, ThresholdFamily
+from .families.profile import profile_of
 from .setting import setting_of
-from .solver import universal_solutions
+from .units import Root
 
-__all__ = ["first_unit", "onset", "onset_criterion", "profile_onset"]
+__all__ = [
+    "NEAR_BIRTH",
+    "Birth",
+    "births",
+    "first_unit",
+    "log_pulls",
+    "onset",
+    "onset_criterion",
+    "where_pulled",
+]
+
+NEAR_BIRTH = 1e-7
+"""How close v²A is to 1, and x of the class to 0, where a class leaves 0."""
+
+_N_STEPS = 16  # of regula falsi
 
 
 def onset_criterion(problem: Problem, alpha: float) -> float:
@@ -50,9 +65,7 @@ def onset(problem: Problem, largest: float | None = None) -> float:
         return math.inf
     if needed == 0:
         return 0.0
-    log_hat = setting.spectral.log_snr_of(np.array([math.log(needed) - math.log1p(-needed)]))
-    gap = setting.output_gap(np.array([1 - needed]), np.array([setting.kernel_total]))
-    return float(np.exp(setting.log_alpha(log_hat - setting.log_hat_scale, gap)[0]))
+    return setting.universal_alpha(1 - needed, math.log(needed) - math.log1p(-needed))
 
 
 @lru_cache(maxsize=64)
@@ -63,7 +76,7 @@ def first_unit(problem: Problem, value: float) -> float:
     units leave 0 continuously (the criterion of :func:`onset`) or jump, whichever is first.
     """
     setting = setting_of(problem)
-    profile = _profile(problem)
+    profile = profile_of(setting)
 
     def couplings(log_coupling: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         log_hat = setting.log_hat_scale + log_coupling
@@ -81,35 +94,113 @@ def first_unit(problem: Problem, value: float) -> float:
     return float(np.exp(setting.log_alpha(log_coupling, gap)[0]))
 
 
+@dataclass(frozen=True)
+class Birth:
+    """Where a class of readouts leaves 0 continuously."""
+
+    alpha: float
+    readout: float
+    number: int
+    """Of the class; 0 has the largest |readout|."""
+
+
 @lru_cache(maxsize=64)
-def _profile(problem: Problem) -> ContinuousProfile:
-    """Units of any readout, for a law of which only a vanishing fraction is learnt."""
-    setting = setting_of(problem)
-    return ContinuousProfile(setting.units, problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
+def births(problem: Problem, theory: str = "main") -> tuple[Birth, ...]:
+    """Every α at which v²A = 1 for a class that is not learnt, on any branch."""
+    setting = setting_of(problem, theory)
+    if setting.classes is None or setting.mu2_squared == 0:
+        return ()
+    values2 = setting.classes.values2
+    found = []
+    if theory == "main" and math.isfinite(first := onset(problem)):
+        found.append(Birth(first, float(np.sqrt(values2[0])), 0))
+    for family in specialised_families(problem, theory):
+        if not isinstance(family, ClassFamily) or family.moving + 1 == values2.size:
+            continue
+        if len(family.curve[0]) < 2:
+            continue
+        last = family.moving + 1 if family.smaller is Root.ZERO else values2.size - 1
+        found += [
+            Birth(alpha, float(np.sqrt(values2[k])), k)
+            for k, alpha in _births_along(family, list(range(family.moving + 1, last + 1)))
+        ]
+    unique: list[Birth] = []
+    for birth in sorted(found, key=lambda b: (b.number, b.alpha)):
+        if not any(b.number == birth.number and abs(b.alpha / birth.alpha - 1) < 1e-9 for b in unique):
+            unique.append(birth)
+    return tuple(unique)
 
 
-def profile_onset(problem: Problem, value: float) -> float:
-    """α at which units with |readout| = value leave 0 along the curve of equilibrium profiles."""
-    if value >= problem.readouts.largest or math.isinf(problem.readouts.largest):
-        return first_unit(problem, value)
-    (family,) = specialised_families(problem)
-    assert isinstance(family, ProfileFamily)
+def _births_along(family: ClassFamily, numbers: list[int]) -> list[tuple[int, float]]:
+    """Number and α of each class that leaves 0 along a family: where ln v²A changes its sign.
 
-    def level(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """ln v² from which units are learnt, at tilts e^u, and ln α."""
-        points = family.at(u)
-        _, pull, _ = family.state(points.u, points.z)
-        start = family.profile.first_level(pull, np.exp(points.z[:, 0]))
-        return np.where(points.is_good, np.log(start), np.nan), points.log_alpha
+    Where such a class jumps, A passes 1/v² in a step: there the class is held at 0.
+    """
+    nodes, is_joined = family.curve
+    log_v2 = np.log(family.values2)
+    values = log_pulls(family, nodes)[:, None] + log_v2[numbers]
+    left, column = np.nonzero((values[:-1] * values[1:] < 0) & is_joined[:-1, None])
+    if not left.size:
+        return []
+    number = np.array(numbers)[column]
+    low, high, at_low, at_high = nodes[left], nodes[left + 1], values[left, column], values[left + 1, column]
 
-    goal = 2 * math.log(value)
-    u = family.grid
-    values, _ = level(u)
-    good = np.isfinite(values)
-    u, values = u[good], values[good]
-    below = np.nonzero((values[:-1] > goal) & (values[1:] <= goal))[0]
-    if below.size == 0:
-        return math.inf
-    a, b = float(u[below[0]]), float(u[below[0] + 1])
-    at, _ = bracketed_root(lambda x: float(level(np.array([x]))[0][0]) - goal, a, b, xtol=1e-13, ftol=1e-12)
-    return float(np.exp(level(np.array([at]))[1][0]))
+    def births_at(family: ClassFamily, rows: np.ndarray) -> tuple[Points, np.ndarray]:
+        """Where v²A = 1 in the brackets of given numbers, and whether the class is at 0 there."""
+        goal, own = log_v2[number[rows]], np.arange(rows.size)
+        found = where_pulled(family, goal, low[rows], high[rows], at_low[rows], at_high[rows])
+        with np.errstate(all="ignore"):  # of points that do not exist
+            snr = family.snr(found.u, *family.couplings(found.z))[own, number[rows]]
+            is_there = np.abs(log_pulls(family, found) + goal) < NEAR_BIRTH
+        return found, found.is_good & is_there & (snr < NEAR_BIRTH)
+
+    found, is_birth = births_at(family, np.arange(number.size))
+    for k in np.unique(number[~is_birth]).tolist():
+        rows = np.nonzero(~is_birth & (number == k))[0]
+        again, is_birth[rows] = births_at(family.held_at_0(k), rows)
+        found.log_alpha[rows] = again.log_alpha
+    log_alpha = found.log_alpha
+    return list(zip(number[is_birth].tolist(), np.exp(log_alpha[is_birth]).tolist(), strict=True))
+
+
+def log_pulls(family: ClassFamily | ThresholdFamily, points: Points) -> np.ndarray:
+    """ln A of points of a family."""
+    setting = family.setting
+    pair = setting.matrix.pair(family.log_tilt(points), setting.log_hat_scale + family.log_coupling(points))
+    return np.asarray(pair.log_pull - math.log(setting.gamma))
+
+
+def where_pulled(
+    family: ClassFamily | ThresholdFamily,
+    log_v2: Array,
+    low: Points,
+    high: Points,
+    at_low: Array,
+    at_high: Array,
+) -> Points:
+    """Where ln v²A = 0 between neighbours with values of opposite signs, by regula falsi (Illinois)."""
+    low_u, high_u, low_z, high_z = low.u.copy(), high.u.copy(), low.z.copy(), high.z.copy()
+    at_low, at_high = at_low.copy(), at_high.copy()
+    side = np.zeros(low_u.size)
+    found = low[np.arange(low_u.size)]
+    active = np.arange(low_u.size)
+    for _ in range(_N_STEPS):
+        share = np.clip(at_low / (at_low - at_high), 0.0, 1.0)[active]
+        u = low_u[active] + share * (high_u - low_u)[active]
+        point = family.at(u, low_z[active] + share[:, None] * (high_z - low_z)[active])
+        for f in fields(Points):
+            getattr(found, f.name)[active] = getattr(point, f.name)
+        value = log_pulls(family, point) + log_v2[active]
+        is_low = value * at_low[active] > 0
+        for rows, new, ends_u, ends_z, at_end, at_other, mark in (
+            (active[is_low], is_low, low_u, low_z, at_low, at_high, 1),
+            (active[~is_low], ~is_low, high_u, high_z, at_high, at_low, -1),
+        ):
+            at_other[rows] *= np.where(side[rows] == mark, 0.5, 1.0)
+            ends_u[rows], ends_z[rows], at_end[rows] = u[new], point.z[new], value[new]
+            side[rows] = mark
+        is_close = np.abs(high_u - low_u)[active] <= 1e-15 * np.abs(u)
+        active = active[(np.abs(value) > 1e-14) & ~is_close & point.is_good]
+        if not active.size:
+            break
+    return found

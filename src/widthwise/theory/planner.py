@@ -326,10 +326,8 @@ def _universal(problem: Problem, quantity: str, target: float) -> Need:
         return Need(math.inf, None, False, limit)
     if left >= 1:
         return Need(0.0, None, True, limit)
-    log_hat = setting.spectral.log_snr_of(np.array([math.log1p(-left) - math.log(left)]))
-    gap = setting.output_gap(np.array([left]), np.array([total]))
-    alpha = np.exp(setting.log_alpha(log_hat - setting.log_hat_scale, gap)[0])
-    return Need(float(alpha), None, True, limit)
+    alpha = setting.universal_alpha(left, math.log1p(-left) - math.log(left))
+    return Need(alpha, None, True, limit)
 
 
 def _optimum(problem: Problem, quantity: str, target: float, readout: float | None, theory: str) -> Need:

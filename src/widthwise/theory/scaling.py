@@ -31,6 +31,7 @@ from .._sizes import MEANINGS, positive
 from ..ingredients.features import Features, PowerLaw
 from ..problem import Problem
 from .families.features import FeatureProblem, feature_problem, has_many_features
+from .maxwell import last_jump
 from .setting import setting_of
 from .solution import CONVERGED, Solution
 from .solver import ALPHA_RANGE, learning_curve
@@ -242,8 +243,6 @@ def _crossover(problem: Problem) -> float:
     if setting.classes is None or setting.is_linear or setting.classes.masses.sum() < 1 - 1e-9:
         return math.inf
     if has_many_features(setting):
-        from .feature_transitions import last_jump
-
         return last_jump(feature_problem(problem, "main"))
 
     def is_all(alpha: float) -> bool:

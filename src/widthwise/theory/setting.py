@@ -1,4 +1,8 @@
-"""The numbers of a problem that the saddle-point equations use, made once."""
+r"""What the saddle-point equations use: the numbers of a problem, made once, and averages over hidden units.
+
+.. math:: m = E v^2\mathcal Q^2, \qquad 1 - m, \qquad E v^2[g(1) - g(\mathcal Q)], \qquad
+          E[\psi_W(x) - \tfrac12 x\mathcal Q]
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,22 @@ from ..problem import NO_QUADRATIC_PART, Problem
 from .matrix_channel import GaussianMatrix, MatrixChannel, matrix_channel
 from .units import UnitTable, unit_table
 
-__all__ = ["MOST_CLASSES", "THEORIES", "ReadoutClasses", "Setting", "readout_classes", "setting_of"]
+__all__ = [
+    "MOST_CLASSES",
+    "THEORIES",
+    "Averages",
+    "ReadoutClasses",
+    "Setting",
+    "class_averages",
+    "readout_classes",
+    "setting_of",
+]
 
 THEORIES = ("main", "factorised")
 MOST_CLASSES = 1000
 """Sizes of readouts up to which problems with a matrix part are solved."""
-_MANY = 64  # sizes of readouts
+_MANY = 64  # sizes of readouts beyond which the universal branch has a rough matrix channel if mu_2 = 0
+_LEAST = 1e-290  # stands for 0 in logarithms: overlaps closer to 1 than this are 1
 
 
 @dataclass(frozen=True)
@@ -87,8 +101,8 @@ class Setting:
         gap = 0.5 * self.mu2_squared * matrix_mmse + kernel_gap
         return np.clip(gap, 0.0, self.power)  # rounding of sums
 
-    def log_alpha_and_bend(self, log_coupling: Array, gap: Array) -> tuple[Array, Array]:
-        """:meth:`log_alpha`, and ψ_out''/ψ_out', by which ln α grows with the gap."""
+    def log_alpha_and_slope(self, log_coupling: Array, gap: Array) -> tuple[Array, Array]:
+        """:meth:`log_alpha`, and its derivative in the gap at fixed B, ψ_out''/ψ_out'."""
         slope, curvature = self.problem.channel.free_entropy_slopes(gap, self.power)
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.log(0.5 * self.gamma) + log_coupling - np.log(slope), curvature / slope
@@ -99,6 +113,12 @@ class Setting:
         with np.errstate(divide="ignore", invalid="ignore"):
             log_alpha: Array = np.log(0.5 * self.gamma) + log_coupling - np.log(slope)
             return log_alpha
+
+    def universal_alpha(self, mmse: float, odds: float) -> float:
+        """α at which the universal branch has this mmse(q̂₂), with ``odds`` = ln[(1 - mmse)/mmse]."""
+        log_hat = self.spectral.log_snr_of(np.array([odds]))
+        gap = self.output_gap(np.array([mmse]), np.array([self.kernel_total]))
+        return float(np.exp(self.log_alpha(log_hat - self.log_hat_scale, gap)[0]))
 
 
 def setting_of(problem: Problem, theory: str = "main") -> Setting:
@@ -153,3 +173,75 @@ def readout_classes(problem: Problem) -> ReadoutClasses | None:
     starts = np.nonzero(np.append(True, -np.diff(v2) > 1e-12 * v2[1:]))[0]
     powers = np.add.reduceat(weight * v2, starts)
     return ReadoutClasses(v2[starts], powers)
+
+
+@dataclass
+class Averages:
+    """Averages over hidden units, and how they move with the couplings: one entry for each pair (A, B)."""
+
+    learnt: Array
+    left: Array
+    """1 - learnt, accurate where it is small."""
+    kernel_gap: Array
+    entropy: Array
+    learnt_slopes: Array
+    """Derivatives of ``learnt`` in ln A and ln B, as two rows."""
+    kernel_slopes: Array
+    """Derivatives of ``kernel_gap`` in ln A and ln B."""
+
+    def __add__(self, other: Averages) -> Averages:
+        return Averages(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
+
+    @property
+    def odds(self) -> Array:
+        """ln(m/(1 - m))."""
+        return np.log(np.maximum(self.learnt, _LEAST)) - np.log(np.maximum(self.left, _LEAST))
+
+    @property
+    def odds_slopes(self) -> Array:
+        """Derivatives of the odds in ln A and ln B."""
+        return self.learnt_slopes * self.odds_per_learnt
+
+    @property
+    def odds_per_learnt(self) -> Array:
+        return 1 / np.maximum(self.learnt, _LEAST) + np.where(
+            self.left > _LEAST, 1 / np.maximum(self.left, _LEAST), 0.0
+        )
+
+
+def class_averages(
+    units: UnitTable,
+    values2: Array,
+    powers: Array,
+    snr: Array,
+    pull: Array,
+    coupling: Array,
+) -> Averages:
+    """Averages over classes with given v², E[v²; class] and x (one row for each pair of couplings).
+
+    x may be 0 (not learnt) or infinite (known); NaN, where a class has no such root, makes NaN.
+    """
+    n = pull.size
+    is_known = np.isinf(snr)
+    u = units(np.where(np.isfinite(snr), snr, 1.0))
+    overlap = np.where(is_known, 1.0, np.where(np.isnan(snr), np.nan, u.overlap))
+    gap = np.where(is_known, 0.0, u.gap)
+    kernel_gap = np.where(is_known, 0.0, u.kernel_gap)
+    entropy = np.where(is_known, -(units.weights.entropy or 0.0), u.entropy)
+    a, b = pull[:, None], coupling[:, None]
+    stiff = 1 - values2 * (a * u.overlap_slope + b * u.kernel_curvature)
+    moves = (snr > 0) & ~is_known
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rate = np.where(moves, powers * u.overlap_slope * values2 / stiff, 0.0)
+    forces = (a * u.overlap, b * u.kernel_slope)
+    masses = powers / values2
+    with np.errstate(invalid="ignore"):
+        slopes = [np.where(moves, rate * force, 0.0) for force in forces]
+    return Averages(
+        (overlap**2 * powers).sum(axis=1),
+        (gap * (1 + overlap) * powers).sum(axis=1),
+        (kernel_gap * powers).sum(axis=1),
+        (entropy * masses).sum(axis=1),
+        np.stack([(2 * overlap * s).sum(axis=1) for s in slopes]).reshape(2, n),
+        -np.stack([(np.where(moves, u.kernel_slope, 0.0) * s).sum(axis=1) for s in slopes]).reshape(2, n),
+    )

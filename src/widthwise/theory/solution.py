@@ -1,4 +1,4 @@
-"""What the theory answers: one solution of the saddle-point equations, and curves of them."""
+"""What the theory answers: one solution of the saddle-point equations, curves of them, and transitions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 
@@ -16,10 +16,17 @@ from .._display import Interactive, Plotted, compare_with
 from .._version import __version__
 from ..problem import Problem
 
-if TYPE_CHECKING:
-    from .families.base import Family
-
-__all__ = ["CONVERGED", "FIELDS", "LearningCurve", "NotConverged", "Solution", "error_column"]
+__all__ = [
+    "CONVERGED",
+    "FIELDS",
+    "LearningCurve",
+    "NotConverged",
+    "Solution",
+    "Transition",
+    "TransitionList",
+    "equilibrium_of",
+    "error_column",
+]
 
 CONVERGED = "converged"
 
@@ -87,8 +94,8 @@ class Solution(Plotted):
     """The error measure asked for, such as "zero-one"; empty if none was."""
     error: float = field(default=float("nan"), repr=False)
     """Its value."""
-    family: Family | None = field(default=None, repr=False)
-    """The curve of solutions that this one lies on; None for perfect learning and missing points."""
+    family: object = field(default=None, repr=False)
+    """The curve of solutions, a ``Family``, that this one lies on; None for perfect and missing ones."""
     parameter: float = field(default=float("nan"), repr=False)
     """Where on the family's curve."""
     state: np.ndarray = field(default_factory=lambda: np.empty(0), repr=False)
@@ -308,6 +315,66 @@ class LearningCurve(Interactive, Sequence[Solution]):
             What was measured: a field of a solution, ``excess_error`` (or the error asked for) unless given.
         """
         return compare_with(self, data, quantity)
+
+
+@dataclass(frozen=True)
+class Transition:
+    """One transition of the equilibrium as α grows."""
+
+    readout: float
+    """|v| of the units that begin to be learnt (or whose overlap jumps most)."""
+    alpha: float
+    kind: str
+    """"continuous" or "first-order"."""
+    spinodals: tuple[float, float] | None = None
+    """First-order: α from which the new branch exists, and up to which the old one is stable.
+
+    None for laws of many sizes, of which metastable branches are not traced."""
+    overlap_jump: float = 0.0
+    error_jump: float = 0.0
+
+    def __str__(self) -> str:
+        where = "0+" if self.alpha == 0 else f"{self.alpha:.8g}"
+        text = f"|v| = {self.readout:.4g}: {self.kind} at alpha = {where}"
+        if self.spinodals:
+            low, high = self.spinodals
+            text += f" (spinodals {low:.6g} to {high:.6g}; overlap +{self.overlap_jump:.4g})"
+        return text
+
+
+class TransitionList(Plotted, list[Transition]):
+    """Transitions in order of α, with what the onset criterion says at the end of the range.
+
+    ``note`` says what the list leaves out, if anything.
+    """
+
+    def __init__(
+        self,
+        items: list[Transition],
+        problem: Problem,
+        alpha_max: float,
+        criterion: float,
+        reason: str = "",
+        note: str = "",
+    ) -> None:
+        super().__init__(items)
+        self.problem = problem
+        self.alpha_max, self.criterion, self.reason, self.note = alpha_max, criterion, reason, note
+
+    def __str__(self) -> str:
+        if self:
+            return "\n".join([*map(str, self), *([f"note: {self.note}"] if self.note else [])])
+        if self.reason:
+            return f"no transition up to alpha = {self.alpha_max:g}: {self.reason}"
+        return (
+            f"no transition up to alpha = {self.alpha_max:g}: max v^2 (q_2 - gamma vbar^2)/gamma is "
+            f"{self.criterion:.4g} there, and the first unit is learnt when it reaches 1"
+        )
+
+
+def equilibrium_of(found: Sequence[Solution]) -> Solution | None:
+    """The one of some solutions at one α that is the equilibrium; None where it could not be resolved."""
+    return next((s for s in found if s.is_equilibrium), None)
 
 
 def problem_text(problem: Problem) -> str:

@@ -17,12 +17,13 @@ from .._sizes import alpha_from
 from ..ingredients.weights import Gaussian
 from ..problem import Problem
 from .errors import check_error, with_error
+from .families import has_few_classes, specialised_families, universal_family, universal_solutions
 from .families.base import Family
 from .families.features import has_many_features, solve_features
-from .families.perfect import can_be_perfect, perfect_solutions
-from .families.registry import has_few_classes, specialised_families, universal_family
+from .families.many import solve_many
+from .families.universal import can_be_perfect, perfect_solutions
 from .setting import THEORIES, setting_of
-from .solution import CONVERGED, LearningCurve, Solution
+from .solution import CONVERGED, LearningCurve, Solution, equilibrium_of
 
 __all__ = [
     "ALPHA_RANGE",
@@ -36,7 +37,6 @@ __all__ = [
     "same_solution",
     "solutions",
     "solve",
-    "universal_solutions",
 ]
 
 BRANCHES = ("equilibrium", "universal", "specialised")
@@ -155,8 +155,7 @@ def _pick(problem: Problem, alpha: float, ranked: list[Solution], branch: str) -
         status = ranked[0].status if ranked else BEYOND
         return Solution.missing(problem, alpha, branch, status)
     if branch == "equilibrium":
-        equilibrium = next((s for s in ranked if s.is_equilibrium), None)
-        return equilibrium or Solution.missing(problem, alpha, branch, UNRESOLVED)
+        return equilibrium_of(ranked) or Solution.missing(problem, alpha, branch, UNRESOLVED)
     matching = [s for s in ranked if s.branch == branch]
     stable = [s for s in matching if s.is_stable]
     if stable or matching:
@@ -201,8 +200,6 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
             if not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
     if is_many:
-        from .families.many import solve_many
-
         find = solve_features if has_many_features(setting) else solve_many
         for i, solution in find(setting, alpha):
             if not any(same_solution(solution, other) for other in at[i]):
@@ -274,26 +271,6 @@ def _rank(found: list[Solution]) -> list[Solution]:
         if s.is_stable:
             return [s, *ranked[:i], *ranked[i + 1 :]]
     return ranked
-
-
-def universal_solutions(problem: Problem, alpha: np.ndarray) -> list[Solution]:
-    """The universal solution that grows from no data, at each α."""
-    family = universal_family(problem)
-    if family.learns_nothing:
-        return family.nothing(alpha)
-    crossed = family.crossings(alpha)
-    found: list[Solution | None] = [None] * alpha.size
-    solutions = family.solutions(crossed.points, alpha[crossed.index])
-    early, points = family.before_the_curve(alpha)
-    solutions += family.solutions(points, alpha[early])
-    for i, solution in zip([*crossed.index, *early], solutions, strict=True):
-        before = found[i]
-        if before is None or solution.matrix_overlap_hat < before.matrix_overlap_hat:
-            found[i] = solution
-    return [
-        s or Solution.missing(problem, float(a), "universal", "did not converge")
-        for s, a in zip(found, alpha, strict=True)
-    ]
 
 
 def same_solution(one: Solution, other: Solution) -> bool:

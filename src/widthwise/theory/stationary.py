@@ -12,172 +12,44 @@ A solution is stable when it is a local maximum of f over (q₂, 𝒬_W).  The s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._arrays import Array, Bools
-from .families.averages import Averages
 from .matrix_channel import MatrixPair
-from .setting import Setting
+from .setting import Averages, Setting
 from .solution import CONVERGED, Solution, readout_grid
 
-if TYPE_CHECKING:
-    from .families.base import Family, Points
-    from .families.classes import ClassFamily
-    from .families.features import FeaturePoint, FeatureProblem
-    from .families.profile import ProfileFamily
-    from .families.threshold import ThresholdFamily
-    from .families.universal import UniversalFamily
+__all__ = ["MARGIN", "Stationary", "is_maximum_over_classes", "is_maximum_over_profile", "solutions_at"]
 
-__all__ = ["class_solutions", "feature_solution", "profile_solutions", "universal_solutions"]
-
-# Rounding of v²A - 1 next to the birth of a class, where stability changes.
-_MARGIN = 1e-11
+MARGIN = 1e-11
+"""Rounding of v²A - 1 next to the onset of a class, where stability changes."""
 _MANY = 64  # classes beyond which the second variation is reduced to its coupling directions
 
 
 @dataclass
-class _Stationary:
-    """Stationary points as arrays."""
+class Stationary:
+    """Stationary points of one branch as arrays, one entry each."""
 
-    alpha: np.ndarray
-    log_tilt: np.ndarray
-    log_hat: np.ndarray
+    family: object
+    """The curve that they lie on, and where: its parameter u, the unknowns z, and the residual there."""
+    parameter: Array
+    state: Array
+    residual: Array
+    alpha: Array
+    log_tilt: Array
+    log_hat: Array
     pair: MatrixPair
     averages: Averages
-    overlap: np.ndarray
+    overlap: Array
     """𝒬_W at the reported readouts."""
-    snr: np.ndarray
-    coupled: np.ndarray
+    snr: Array
+    is_stable: Bools
     """Whether the second variation is negative."""
 
 
-def universal_solutions(
-    family: UniversalFamily, points: Points, alpha: np.ndarray | None = None
-) -> list[Solution]:
-    """Solutions with every overlap 0."""
-    setting, n = family.setting, len(points)
-    v, _ = readout_grid(setting.problem)
-    log_hat = setting.log_hat_scale + points.u
-    pair = family.pair(points.u)
-    recovered = np.exp(pair.log_pull)  # γA at τ = 0
-    largest2 = setting.problem.readouts.largest**2
-    with np.errstate(invalid="ignore"):  # inf * 0 for unbounded readouts at mu_2 = 0
-        is_stiff = (recovered == 0) | (largest2 * recovered / setting.gamma < 1 + _MARGIN)
-    blank = np.zeros((n, v.size))
-    alpha = np.exp(points.log_alpha) if alpha is None else alpha
-    is_maximum = np.ones(n, dtype=bool)
-    if setting.mu2_squared > 0:
-        gap = setting.output_gap(pair.mmse_after, np.full(n, setting.kernel_total))
-        hat = np.exp(log_hat)
-        # -mmse'(q̂₂), from d mmse/d ln q̂₂.
-        with np.errstate(divide="ignore", invalid="ignore"):
-            steep = np.where(hat > 0, -pair.after_by_hat / hat, 1.0)
-        bend = setting.problem.channel.free_entropy_curvature(gap, setting.power)
-        is_maximum = 4 * alpha * bend * (0.5 * setting.mu2_squared) ** 2 * steep < 1
-    averages = Averages(
-        np.zeros(n),
-        np.ones(n),
-        np.full(n, setting.kernel_total),
-        np.zeros(n),
-        np.zeros((2, n)),
-        np.zeros((2, n)),
-    )
-    found = _Stationary(
-        alpha, np.full(n, -np.inf), log_hat, pair, averages, blank, blank, is_stiff & is_maximum
-    )
-    return _solutions(family, points, "universal", found)
-
-
-def class_solutions(
-    family: ClassFamily | ThresholdFamily, points: Points, alpha: np.ndarray | None = None
-) -> list[Solution]:
-    """Solutions of a family of classes."""
-    setting = family.setting
-    state = family.state(points.u, points.z)
-    v, _ = readout_grid(setting.problem)
-    column = np.argmin(np.abs(v[:, None] ** 2 - family.values2), axis=1)
-    is_zero = v == 0
-    snr = np.where(is_zero, 0.0, state.snr[:, column])
-    overlap = np.where(np.isinf(snr), 1.0, setting.units.weights.overlap(np.where(np.isinf(snr), 0.0, snr)))
-    alpha = np.exp(points.log_alpha) if alpha is None else alpha
-    log_tilt, log_coupling = family.log_tilt(points), family.log_coupling(points)
-    is_stable = _is_maximum(
-        setting, alpha, log_tilt, log_coupling, state.pair, state.averages, state.snr, state.pull
-    )
-    found = _Stationary(
-        alpha,
-        log_tilt,
-        setting.log_hat_scale + log_coupling,
-        state.pair,
-        state.averages,
-        overlap,
-        snr,
-        is_stable,
-    )
-    return _solutions(family, points, "specialised", found)
-
-
-def feature_solution(
-    features: FeatureProblem, point: FeaturePoint, averages: Averages, residual: float
-) -> Solution:
-    """The solution of a problem with many features and μ₂ = 0, of which the matrix is no part."""
-    from .families.base import Points
-    from .families.threshold import ThresholdFamily
-
-    setting = features.setting
-    assert setting.classes is not None
-    v, _ = readout_grid(setting.problem)
-    x = np.append(features.snr(point), 0.0)  # the last one for v = 0
-    sizes = np.append(np.sqrt(setting.classes.values2), 0.0)[::-1]
-    nearest = np.clip(np.searchsorted(sizes, np.abs(v)), 1, sizes.size - 1)
-    nearest -= np.abs(sizes[nearest - 1] - np.abs(v)) < np.abs(sizes[nearest] - np.abs(v))
-    snr = x[::-1][nearest]
-    log_tilt = averages.odds
-    log_hat = np.full(1, -np.inf)
-    found = _Stationary(
-        np.array([point.alpha]),
-        log_tilt,
-        log_hat,
-        setting.matrix.pair(log_tilt, log_hat),
-        averages,
-        setting.units.weights.overlap(snr)[None],
-        snr[None],
-        np.array([point.slope > 0]),
-    )
-    family = ThresholdFamily(setting, (0, point.n))
-    one = np.array([point.log_coupling])
-    points = Points(one, log_tilt[:, None], np.log(found.alpha), np.array([residual]), np.zeros((1, 1)), one)
-    return _solutions(family, points, "specialised", found)[0]
-
-
-def profile_solutions(
-    family: ProfileFamily, points: Points, alpha: np.ndarray | None = None
-) -> list[Solution]:
-    """Solutions of a continuous law, whose units all sit at their equilibrium roots."""
-    setting = family.setting
-    log_tilt, log_coupling = points.u, points.z[:, 0]
-    pair, pull, averages = family.state(points.u, points.z)
-    v, _ = readout_grid(setting.problem)
-    snr = family.profile.snr_at(pull, np.exp(log_coupling), v**2)
-    alpha = np.exp(points.log_alpha) if alpha is None else alpha
-    is_stable = _is_maximum_of_profile(setting, alpha, log_tilt, log_coupling, pair, averages)
-    found = _Stationary(
-        alpha,
-        log_tilt,
-        setting.log_hat_scale + log_coupling,
-        pair,
-        averages,
-        setting.units.weights.overlap(snr),
-        snr,
-        is_stable,
-    )
-    return _solutions(family, points, "specialised", found)
-
-
-def _solutions(family: Family, points: Points, branch: str, s: _Stationary) -> list[Solution]:
-    setting = family.setting
+def solutions_at(setting: Setting, branch: str, s: Stationary) -> list[Solution]:
+    """Stationary points with everything that is reported of them."""
     problem, channel, power = setting.problem, setting.problem.channel, setting.power
     if s.alpha.size == 0:
         return []
@@ -211,9 +83,9 @@ def _solutions(family: Family, points: Points, branch: str, s: _Stationary) -> l
             alpha=float(s.alpha[i]),
             branch=branch,
             is_equilibrium=False,
-            is_stable=bool(s.coupled[i]),
+            is_stable=bool(s.is_stable[i]),
             status=CONVERGED,
-            residual=float(points.residual[i]),
+            residual=float(s.residual[i]),
             excess_error=float(gap[i]),
             bayes_error=float(bayes[i]),
             gibbs_error=float(gibbs[i]),
@@ -227,9 +99,9 @@ def _solutions(family: Family, points: Points, branch: str, s: _Stationary) -> l
             readout_weights=weight,
             weight_overlap=s.overlap[i],
             weight_overlap_hat=s.snr[i],
-            family=family,
-            parameter=float(points.u[i]),
-            state=points.z[i],
+            family=s.family,
+            parameter=float(s.parameter[i]),
+            state=s.state[i],
         )
         for i in range(s.alpha.size)
     ]
@@ -246,9 +118,9 @@ def _form(
     """The quadratic form of f in (δm, δG) with δq₂ eliminated, and whether f is a maximum in q₂."""
     half = 0.5 * setting.mu2_squared
     gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
-    bend = setting.problem.channel.free_entropy_curvature(gap, setting.power)
+    curvature = setting.problem.channel.free_entropy_curvature(gap, setting.power)
     form = np.zeros((alpha.size, 2, 2))
-    form[:, 1, 1] = bend
+    form[:, 1, 1] = curvature
     if setting.mu2_squared == 0:
         return form, np.ones(alpha.size, dtype=bool)
     with np.errstate(all="ignore"):
@@ -260,15 +132,15 @@ def _form(
         steep_after = after_slope * np.exp(-log_after)
         ratio = after_slope * np.exp(log_tilt - log_after - log_here)
         # δq₂ is eliminated first: its own coefficient is (k - 1)/(4α (-mmse'(τ + q̂₂))).
-        k = 4 * alpha * bend * half**2 * steep_after
+        k = 4 * alpha * curvature * half**2 * steep_after
         mm = np.exp(pair.log_pull - log_here) * pair.pull_by_tilt / (4 * alpha)
-        form[:, 0, 0] = mm + bend * (half * ratio) ** 2 / (1 - k)
-        form[:, 0, 1] = form[:, 1, 0] = bend * half * ratio / (1 - k)
-        form[:, 1, 1] = bend / (1 - k)
+        form[:, 0, 0] = mm + curvature * (half * ratio) ** 2 / (1 - k)
+        form[:, 0, 1] = form[:, 1, 0] = curvature * half * ratio / (1 - k)
+        form[:, 1, 1] = curvature / (1 - k)
     return np.nan_to_num(form, nan=0.0, posinf=1e150, neginf=-1e150), k < 1
 
 
-def _is_maximum(
+def is_maximum_over_classes(
     setting: Setting,
     alpha: Array,
     log_tilt: Array,
@@ -288,23 +160,23 @@ def _is_maximum(
     slope = pull[:, None] * u.overlap_slope + coupling[:, None] * np.where(snr > 0, u.kernel_curvature, 0.0)
     stiff = np.where(is_free, 1 - values2 * slope, 1.0)
     size = np.where(is_free & (snr > 0), np.sqrt(powers * values2 * u.overlap_slope), 0.0)
-    levers = np.stack([2 * size * u.overlap, size * np.where(size > 0, u.kernel_slope, 0.0)], axis=-1)
+    directions = np.stack([2 * size * u.overlap, size * np.where(size > 0, u.kernel_slope, 0.0)], axis=-1)
     scale = 2 * alpha / setting.gamma
     with np.errstate(all="ignore"):
         if values2.size > _MANY:
-            weighted = np.swapaxes(levers / stiff[..., None], 1, 2) @ levers
+            weighted = np.swapaxes(directions / stiff[..., None], 1, 2) @ directions
             largest = np.linalg.eigvals(np.nan_to_num(scale[:, None, None] * form @ weighted)).real.max(
                 axis=1
             )
-            is_stable: Bools = is_maximum & np.all(stiff > -_MARGIN, axis=1) & (largest < 1)
+            is_stable: Bools = is_maximum & np.all(stiff > -MARGIN, axis=1) & (largest < 1)
             return is_stable
-        hessian = scale[:, None, None] * (levers @ form @ np.swapaxes(levers, 1, 2))
+        hessian = scale[:, None, None] * (directions @ form @ np.swapaxes(directions, 1, 2))
     hessian = np.nan_to_num(hessian, nan=0.0, posinf=1e300, neginf=-1e300)
     hessian[:, np.arange(values2.size), np.arange(values2.size)] -= stiff
-    return is_maximum & (np.linalg.eigvalsh(hessian)[:, -1] < _MARGIN)
+    return is_maximum & (np.linalg.eigvalsh(hessian)[:, -1] < MARGIN)
 
 
-def _is_maximum_of_profile(
+def is_maximum_over_profile(
     setting: Setting,
     alpha: Array,
     log_tilt: Array,
@@ -324,5 +196,5 @@ def _is_maximum_of_profile(
         response[:, 0, 1] = response[:, 1, 0] = averages.learnt_slopes[1] / coupling
         response[:, 1, 1] = -averages.kernel_slopes[1] / coupling
         largest = np.linalg.eigvals(np.nan_to_num(scale[:, None, None] * form @ response)).real.max(axis=1)
-    is_stable: Bools = is_maximum & (largest < 1 + _MARGIN)
+    is_stable: Bools = is_maximum & (largest < 1 + MARGIN)
     return is_stable

@@ -1,38 +1,30 @@
 r"""Learning transitions: where hidden units begin to be learnt, and where branches change places.
 
 Continuous onsets come from exact criteria: a class of readouts leaves 0 where v²A = 1 on the branch that it
-is born from (for the first one, on the universal branch: :mod:`onsets`).  First-order transitions are Maxwell
-points, where two branch segments have equal free entropies; their ends are folds, the spinodals.  A solution
-is stationary, so that only the explicit dependence on α counts: d(αf)/dα = ψ_out, by which Newton's method
-finds the crossing.
+is born from (:mod:`onsets`).  First-order transitions are Maxwell points, where two branch segments have
+equal free entropies (:mod:`maxwell`); their ends are folds, the spinodals.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from functools import lru_cache
 
 import numpy as np
 
 from .._arrays import Array
-from .._display import Plotted
 from ..problem import Problem
-from .families.base import Points
-from .families.classes import ClassFamily
+from .families import has_few_classes, specialised_families, universal_family
+from .families.classes import ClassFamily, ThresholdFamily
 from .families.features import feature_problem, has_many_features
-from .families.perfect import can_be_perfect
-from .families.registry import has_few_classes, specialised_families, universal_family
-from .families.threshold import ThresholdFamily
-from .onsets import first_unit, onset, onset_criterion
-from .segments import Segment, segment_of
+from .families.universal import can_be_perfect
+from .maxwell import MOST_LISTED, Segment, feature_jumps, maxwell_point, segment_of
+from .onsets import NEAR_BIRTH, Birth, births, first_unit, log_pulls, onset_criterion, where_pulled
 from .setting import readout_classes, setting_of
-from .solution import Solution
-from .solver import ALPHA_RANGE, all_solutions, as_alpha, exact_reason, same_solution
-from .units import Root
+from .solution import Solution, Transition, TransitionList, equilibrium_of
+from .solver import ALPHA_RANGE, all_solutions, as_alpha, exact_reason, learning_curve, same_solution
 
-__all__ = ["Birth", "Transition", "TransitionList", "births", "onset", "onset_criterion", "transitions"]
+__all__ = ["Transition", "TransitionList", "factorised_transition", "transitions"]
 
 # The equilibrium is compared at this many values of α. Either side of every birth and fold is looked at
 # besides, so that only a branch that wins and loses again between two neighbours could be missed.
@@ -42,64 +34,7 @@ _N_GRID = 40
 _SIDE = 2e-5
 # A class that is learnt this far before it cannot stay at 0 is learnt in a jump.
 _AHEAD = 1e-7
-_NEAR_BIRTH = 1e-7  # how close v²A is to 1, and x of the class to 0, where it leaves 0
-_N_STEPS = 16
-_RTOL = 1e-12
-
-
-@dataclass(frozen=True)
-class Transition:
-    """One transition of the equilibrium as α grows."""
-
-    readout: float
-    """|v| of the units that begin to be learnt (or whose overlap jumps most)."""
-    alpha: float
-    kind: str
-    """"continuous" or "first-order"."""
-    spinodals: tuple[float, float] | None = None
-    """First-order: α from which the new branch exists, and up to which the old one is stable.
-
-    None for laws of many sizes, of which metastable branches are not traced."""
-    overlap_jump: float = 0.0
-    error_jump: float = 0.0
-
-    def __str__(self) -> str:
-        where = "0+" if self.alpha == 0 else f"{self.alpha:.8g}"
-        text = f"|v| = {self.readout:.4g}: {self.kind} at alpha = {where}"
-        if self.spinodals:
-            low, high = self.spinodals
-            text += f" (spinodals {low:.6g} to {high:.6g}; overlap +{self.overlap_jump:.4g})"
-        return text
-
-
-class TransitionList(Plotted, list[Transition]):
-    """Transitions in order of α, with what the onset criterion says at the end of the range.
-
-    ``note`` says what the list leaves out, if anything.
-    """
-
-    def __init__(
-        self,
-        items: list[Transition],
-        problem: Problem,
-        alpha_max: float,
-        criterion: float,
-        reason: str = "",
-        note: str = "",
-    ) -> None:
-        super().__init__(items)
-        self.problem = problem
-        self.alpha_max, self.criterion, self.reason, self.note = alpha_max, criterion, reason, note
-
-    def __str__(self) -> str:
-        if self:
-            return "\n".join([*map(str, self), *([f"note: {self.note}"] if self.note else [])])
-        if self.reason:
-            return f"no transition up to alpha = {self.alpha_max:g}: {self.reason}"
-        return (
-            f"no transition up to alpha = {self.alpha_max:g}: max v^2 (q_2 - gamma vbar^2)/gamma is "
-            f"{self.criterion:.4g} there, and the first unit is learnt when it reaches 1"
-        )
+_N_SCAN = 60  # values of α at which the two branches of the factorised theory are compared
 
 
 def transitions(
@@ -146,10 +81,59 @@ def transitions(
     return TransitionList(reached, problem, alpha_max, criterion, reason, note)
 
 
+def factorised_transition(problem: Problem, alpha_max: float = 100.0, *, rtol: float = 1e-10) -> float:
+    r"""ᾱ_sp = sup{α : f_uni > f_sp} (eq. alpha_c_meta), where the factorised theory jumps.
+
+    The ansatz of the paper's appendix has independent Gaussian entries in place of a Wishart matrix.  Its
+    potential for the specialised phase (eq. freeEntSpecialisation-Bayes-Opt)
+
+    .. math:: f_\mathrm{sp} = \psi_\mathrm{out} + \tfrac{1}{4\alpha}(r_2 - q_2)\hat q_2
+        + \tfrac\gamma\alpha E[\psi_W(\hat Q) - \tfrac12 Q\hat Q]
+        - \tfrac{1}{4\alpha}\ln[1 + \hat q_2(1 - m)], \qquad m = E v^2 Q^2,
+
+    is the potential of the main theory for a matrix whose entries are Gaussian, mmse(η) = 1/(1 + η) and
+    ι(η) = ¼ ln(1 + η): moment matching gives 1 + τ = 1/(1 - m), hence
+    ι(τ) - ι(τ + q̂₂) = -¼ ln[1 + q̂₂(1 - m)].  So one solver serves both, and the pull on a unit is
+    γA = q̂₂/(1 + q̂₂(1 - m)).
+
+    The universal branch keeps the spectrum, and of the two free entropies the larger one wins.  Entries that
+    are Gaussian carry the most information, so f_sp at 𝒬 ≡ 0 never beats f_uni: the transition is a jump.
+
+    Parameters
+    ----------
+    alpha_max : float
+        The largest α looked at. Infinity comes back when the universal branch is still selected
+        there: for the quadratic activation with Gaussian weights that holds at every α.
+    """
+    top = float(as_alpha(alpha_max, scalar=True)[0])
+
+    def lead(alpha: Array) -> Array:
+        """f_sp - f_uni; NaN where nothing specialised exists."""
+        special, universal = (
+            learning_curve(problem, alpha, branch, theory="factorised").free_entropy
+            for branch in ("specialised", "universal")
+        )
+        difference: Array = special - universal
+        return difference
+
+    grid = top * np.geomspace(1e-4, 1.0, _N_SCAN)
+    is_ahead = lead(grid) > 0  # False where NaN
+    if not is_ahead[-1]:
+        return float("inf")
+    behind = np.nonzero(~is_ahead)[0]
+    if behind.size == 0:
+        return 0.0
+    low, high = grid[behind[-1]], grid[behind[-1] + 1]
+    while high - low > rtol * high:
+        inside = np.linspace(low, high, 12)[1:-1]  # a batch costs little more than a point
+        is_ahead = np.append(lead(inside) > 0, True)
+        first = int(np.argmax(is_ahead))
+        low, high = (inside[first - 1] if first else low), (inside[first] if first < inside.size else high)
+    return float(0.5 * (low + high))
+
+
 def _of_features(problem: Problem, alpha_max: float) -> list[Transition]:
     """The jump of each feature of a law of many, without a quadratic part."""
-    from .feature_transitions import MOST_LISTED, feature_jumps
-
     features = feature_problem(problem, "main")
     n_learnt = features.equilibrium(alpha_max).n
     if n_learnt > MOST_LISTED:
@@ -166,118 +150,6 @@ def _of_features(problem: Problem, alpha_max: float) -> list[Transition]:
             Transition(float(v), jump.alpha, "first-order", None, float(q), error)
             for v, q in zip(sizes, overlap, strict=True)
         ]
-    return found
-
-
-@dataclass(frozen=True)
-class Birth:
-    """Where a class of readouts leaves 0 continuously."""
-
-    alpha: float
-    readout: float
-    number: int
-    """Of the class; 0 has the largest |readout|."""
-
-
-@lru_cache(maxsize=64)
-def births(problem: Problem, theory: str = "main") -> tuple[Birth, ...]:
-    """Every α at which v²A = 1 for a class that is not learnt, on any branch."""
-    setting = setting_of(problem, theory)
-    if setting.classes is None or setting.mu2_squared == 0:
-        return ()
-    values2 = setting.classes.values2
-    found = []
-    if theory == "main" and math.isfinite(first := onset(problem)):
-        found.append(Birth(first, float(np.sqrt(values2[0])), 0))
-    for family in specialised_families(problem, theory):
-        if not isinstance(family, ClassFamily) or family.moving + 1 == values2.size:
-            continue
-        if len(family.curve[0]) < 2:
-            continue
-        last = family.moving + 1 if family.smaller is Root.ZERO else values2.size - 1
-        found += [
-            Birth(alpha, float(np.sqrt(values2[k])), k)
-            for k, alpha in _births_along(family, list(range(family.moving + 1, last + 1)))
-        ]
-    unique: list[Birth] = []
-    for birth in sorted(found, key=lambda b: (b.number, b.alpha)):
-        if not any(b.number == birth.number and abs(b.alpha / birth.alpha - 1) < 1e-9 for b in unique):
-            unique.append(birth)
-    return tuple(unique)
-
-
-def _births_along(family: ClassFamily, numbers: list[int]) -> list[tuple[int, float]]:
-    """Number and α of each class that leaves 0 along a family: where ln v²A changes its sign.
-
-    Where such a class jumps, A passes 1/v² in a step: there the class is held at 0.
-    """
-    nodes, is_joined = family.curve
-    log_v2 = np.log(family.values2)
-    values = _log_pulls(family, nodes)[:, None] + log_v2[numbers]
-    left, column = np.nonzero((values[:-1] * values[1:] < 0) & is_joined[:-1, None])
-    if not left.size:
-        return []
-    number = np.array(numbers)[column]
-    low, high, at_low, at_high = nodes[left], nodes[left + 1], values[left, column], values[left + 1, column]
-
-    def births_at(family: ClassFamily, rows: np.ndarray) -> tuple[Points, np.ndarray]:
-        """Where v²A = 1 in the brackets of given numbers, and whether the class is at 0 there."""
-        goal, own = log_v2[number[rows]], np.arange(rows.size)
-        found = _where_pulled(family, goal, low[rows], high[rows], at_low[rows], at_high[rows])
-        with np.errstate(all="ignore"):  # of points that do not exist
-            snr = family.snr(found.u, *family.couplings(found.z))[own, number[rows]]
-            is_there = np.abs(_log_pulls(family, found) + goal) < _NEAR_BIRTH
-        return found, found.is_good & is_there & (snr < _NEAR_BIRTH)
-
-    found, is_birth = births_at(family, np.arange(number.size))
-    for k in np.unique(number[~is_birth]).tolist():
-        rows = np.nonzero(~is_birth & (number == k))[0]
-        again, is_birth[rows] = births_at(family.held_at_0(k), rows)
-        found.log_alpha[rows] = again.log_alpha
-    log_alpha = found.log_alpha
-    return list(zip(number[is_birth].tolist(), np.exp(log_alpha[is_birth]).tolist(), strict=True))
-
-
-def _log_pulls(family: ClassFamily | ThresholdFamily, points: Points) -> np.ndarray:
-    """ln A of points of a family."""
-    setting = family.setting
-    pair = setting.matrix.pair(family.log_tilt(points), setting.log_hat_scale + family.log_coupling(points))
-    return np.asarray(pair.log_pull - math.log(setting.gamma))
-
-
-def _where_pulled(
-    family: ClassFamily | ThresholdFamily,
-    log_v2: Array,
-    low: Points,
-    high: Points,
-    at_low: Array,
-    at_high: Array,
-) -> Points:
-    """Where ln v²A = 0 between neighbours with values of opposite signs, by regula falsi (Illinois)."""
-    low_u, high_u, low_z, high_z = low.u.copy(), high.u.copy(), low.z.copy(), high.z.copy()
-    at_low, at_high = at_low.copy(), at_high.copy()
-    side = np.zeros(low_u.size)
-    found = low[np.arange(low_u.size)]
-    active = np.arange(low_u.size)
-    for _ in range(_N_STEPS):
-        share = np.clip(at_low / (at_low - at_high), 0.0, 1.0)[active]
-        u = low_u[active] + share * (high_u - low_u)[active]
-        point = family.at(u, low_z[active] + share[:, None] * (high_z - low_z)[active])
-        for f in fields(Points):
-            getattr(found, f.name)[active] = getattr(point, f.name)
-        value = _log_pulls(family, point) + log_v2[active]
-        is_low = value * at_low[active] > 0
-        for rows, new, ends_u, ends_z, at_end, at_other, mark in (
-            (active[is_low], is_low, low_u, low_z, at_low, at_high, 1),
-            (active[~is_low], ~is_low, high_u, high_z, at_high, at_low, -1),
-        ):
-            at_other[rows] *= np.where(side[rows] == mark, 0.5, 1.0)
-            ends_u[rows], ends_z[rows], at_end[rows] = u[new], point.z[new], value[new]
-            side[rows] = mark
-        is_close = np.abs(high_u - low_u)[active] <= 1e-15 * np.abs(u)
-        active = active[(np.abs(value) > 1e-14) & ~is_close & point.is_good]
-        if not active.size:
-            break
     return found
 
 
@@ -334,14 +206,14 @@ def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) ->
     followed = high if old == new and old.is_traced else old.at(high.alpha, low)
     if followed is not None and same_solution(followed, high):
         return _born_along(old, low, followed)
-    crossing = _maxwell_point(old, new, low, high)
+    crossing = maxwell_point(old, new, low, high)
     if crossing is None:
         return _halved(problem, low, high, depth) if depth < 12 else []
     alpha, before, after = crossing
     if np.max(np.abs(after.weight_overlap - before.weight_overlap)) < 1e-6:
         return []
     # A third segment may lie above both where they cross: then there are two transitions, not this one.
-    middle = next((s for s in all_solutions(problem, np.array([alpha]))[0] if s.is_equilibrium), None)
+    middle = equilibrium_of(all_solutions(problem, np.array([alpha]))[0])
     if (
         middle is not None
         and depth < 60
@@ -373,11 +245,11 @@ def _born_along(segment: Segment, low: Solution, high: Solution) -> list[Transit
         return []
     ends = family.at(np.array([low.parameter, high.parameter]), np.stack([low.state, high.state]))
     goal = np.log(classes.values2[newly])
-    at_low, at_high = _log_pulls(family, ends)[:, None] + goal
+    at_low, at_high = log_pulls(family, ends)[:, None] + goal
     one, other = (ends[np.full(newly.size, i)] for i in (0, 1))
-    found = _where_pulled(family, goal, one, other, at_low, at_high)
+    found = where_pulled(family, goal, one, other, at_low, at_high)
     is_birth = found.is_good & (at_low < 0) & (at_high > 0)
-    is_birth &= np.abs(_log_pulls(family, found) + goal) < _NEAR_BIRTH
+    is_birth &= np.abs(log_pulls(family, found) + goal) < NEAR_BIRTH
     places = zip(classes.sizes[newly[is_birth]], np.exp(found.log_alpha[is_birth]), strict=True)
     return [Transition(float(v), float(alpha), "continuous") for v, alpha in places]
 
@@ -386,7 +258,7 @@ def _halved(problem: Problem, low: Solution, high: Solution, depth: int) -> list
     alpha = math.sqrt(low.alpha * high.alpha)
     if high.alpha / low.alpha - 1 < 1e-9:
         return []
-    middle = next((s for s in all_solutions(problem, np.array([alpha]))[0] if s.is_equilibrium), None)
+    middle = equilibrium_of(all_solutions(problem, np.array([alpha]))[0])
     if middle is None:
         return []
     return _between(problem, low, middle, depth + 1) + _between(problem, middle, high, depth + 1)
@@ -416,37 +288,6 @@ def _unstable_from(segment: Segment, before: Solution) -> float:
     return math.inf
 
 
-def _maxwell_point(
-    old: Segment, new: Segment, low: Solution, high: Solution
-) -> tuple[float, Solution, Solution] | None:
-    """α where the segment ``new`` overtakes ``old``, and the two solutions there."""
-    problem = low.problem
-    channel, power = problem.channel, problem.output_power
-    a, b = low.alpha, high.alpha
-    before, after = low, high
-    best = None
-    c = 0.5 * (a + b)
-    for _ in range(_N_STEPS):
-        one, other = old.at(c, before), new.at(c, after)
-        if one is None and other is None:
-            return best
-        step = math.nan
-        if one is not None and other is not None:
-            best, before, after = (c, one, other), one, other
-            gain = c * (other.free_entropy - one.free_entropy)
-            gaps = channel.free_entropy(np.array([one.excess_error, other.excess_error]), power)
-            rate = float(gaps[1] - gaps[0])
-            step = -gain / rate if rate != 0 else math.nan
-            is_new = gain > 0
-        else:
-            is_new = one is None
-        a, b = (a, c) if is_new else (c, b)
-        if abs(step) <= _RTOL * c or b - a <= _RTOL * c:
-            break
-        c = c + step if a < c + step < b else 0.5 * (a + b)
-    return best
-
-
 def _ranked(
     problem: Problem,
     marks: list[float],
@@ -465,7 +306,7 @@ def _ranked(
     asked = np.setdiff1d(np.concatenate([grid, sides]), have)
     table = dict(zip(asked.tolist(), all_solutions(problem, asked), strict=True))
     table |= {a: solved[a] for a in have.tolist()}
-    tops = (next((s for s in table[a] if s.is_equilibrium), None) for a in sorted(table))
+    tops = (equilibrium_of(table[a]) for a in sorted(table))
     return [s for s in tops if s is not None]
 
 

@@ -1,1 +1,129 @@
-"""Families of solutions: curves of saddle points over a parameter along which α is explicit."""
+"""Families of solutions: curves of saddle points over a parameter along which α is explicit.
+
+Here is which of them a problem has; each is made once and keeps its traced curve.
+
+======================================  ====================================================================
+``base``                                what all have in common: tracing a curve, folds, crossings with α
+``universal``                           nothing is known of single units, or everything
+``classes``                             discrete readouts, class by class
+``profile``, ``continuous_profile``     readouts with a density: one profile 𝒬_W(v)
+``many``, ``threshold_table``           many classes: their number is chosen by the potential
+``features``                            many classes without a quadratic part: each a scalar problem
+======================================  ====================================================================
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ...problem import Problem
+from ..setting import Setting, setting_of
+from ..solution import Solution
+from ..units import Root
+from .base import Family
+from .classes import ClassFamily, ThresholdFamily
+from .profile import ProfileFamily
+from .universal import UniversalFamily
+
+__all__ = [
+    "FEW_CLASSES",
+    "has_few_classes",
+    "specialised_families",
+    "universal_family",
+    "universal_solutions",
+]
+
+FEW_CLASSES = 16
+"""Up to this many distinct |readouts| every ordered choice of roots is traced; beyond, see :mod:`many`."""
+
+
+def has_few_classes(setting: Setting) -> bool:
+    """Whether every class of readouts has a family of its own."""
+    return setting.classes is not None and len(setting.classes) <= FEW_CLASSES
+
+
+@lru_cache(maxsize=128)
+def universal_family(problem: Problem) -> UniversalFamily:
+    """The family in which nothing is learnt of single units."""
+    return UniversalFamily(setting_of(problem))
+
+
+def universal_solutions(problem: Problem, alpha: np.ndarray) -> list[Solution]:
+    """The universal solution that grows from no data, at each α."""
+    family = universal_family(problem)
+    if family.learns_nothing:
+        return family.nothing(alpha)
+    crossed = family.crossings(alpha)
+    found: list[Solution | None] = [None] * alpha.size
+    solutions = family.solutions(crossed.points, alpha[crossed.index])
+    early, points = family.before_the_curve(alpha)
+    solutions += family.solutions(points, alpha[early])
+    for i, solution in zip([*crossed.index, *early], solutions, strict=True):
+        before = found[i]
+        if before is None or solution.matrix_overlap_hat < before.matrix_overlap_hat:
+            found[i] = solution
+    return [
+        s or Solution.missing(problem, float(a), "universal", "did not converge")
+        for s, a in zip(found, alpha, strict=True)
+    ]
+
+
+def specialised_families(problem: Problem, theory: str = "main") -> tuple[Family, ...]:
+    """The families in which units are learnt; for laws of many classes, where the first are."""
+    return _specialised(problem, theory)
+
+
+@lru_cache(maxsize=64)
+def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
+    setting = setting_of(problem, theory)
+    if setting.is_linear:
+        return ()
+    if setting.classes is None:
+        return (ProfileFamily(setting),)
+    found: list[Family] = []
+    if not has_few_classes(setting):
+        return (ClassFamily(setting, 0, Root.HIGHEST, Root.ZERO),)
+    n = len(setting.classes)
+    awake: list[Family] = []  # last: where they meet the others, a solution is said to be of the others
+    for moving in range(n):
+        highest = ClassFamily(setting, moving, Root.HIGHEST, Root.ZERO)
+        above = ClassFamily(setting, moving, Root.ABOVE, Root.ZERO)
+        both = [highest, above] if _differ(highest, above) else [highest]
+        for first in [sheet for family in both for sheet in family.sheets()]:
+            assert isinstance(first, ClassFamily)
+            found.append(first)
+            if moving + 1 < n and _wakes_the_next(first):
+                lowest = ClassFamily(setting, moving, first.larger, Root.LOWEST, asleep=first)
+                below = ClassFamily(setting, moving, first.larger, Root.BELOW)
+                for family in [lowest, below] if _differ(lowest, below) else [lowest]:
+                    awake += family.sheets()
+    found += awake
+    if setting.units.can_be_known:
+        for n_known in range(1, n):
+            found.append(ThresholdFamily(setting, (n_known, n_known)))
+            for moving in range(n_known, n):
+                highest = ClassFamily(setting, moving, Root.HIGHEST, Root.LOWEST, n_known)
+                above = ClassFamily(setting, moving, Root.ABOVE, Root.LOWEST, n_known)
+                is_other = moving > n_known and _differ(highest, above)
+                found += [highest, above] if is_other else [highest]
+    return tuple(found)
+
+
+def _differ(one: ClassFamily, other: ClassFamily) -> bool:
+    """Whether the other classes have another choice of roots anywhere along the curve of the first family."""
+    if one.setting.units.n_sections < 3 or len(one.values2) < 2:
+        return False
+    nodes, _ = one.curve
+    if not len(nodes):
+        return True
+    pull, coupling = one.couplings(nodes.z)
+    mine, theirs = (family.snr(nodes.u, pull, coupling, is_rough=True) for family in (one, other))
+    return not np.array_equal(mine, theirs, equal_nan=True)
+
+
+def _wakes_the_next(family: ClassFamily) -> bool:
+    """Whether somewhere along the curve the next class cannot stay at 0."""
+    nodes, _ = family.curve
+    return bool(family.is_awake(nodes).any())

@@ -14,16 +14,13 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._arrays import Array, Bools, Integers
 from ...numerics.roots import newton_rows
 from ..setting import Setting
-
-if TYPE_CHECKING:
-    from ..solution import Solution
+from ..solution import Solution
 
 __all__ = ["ACCEPTED", "Crossings", "Family", "Points", "System"]
 
@@ -108,7 +105,6 @@ class Crossings:
 class Family(ABC):
     """One curve of solutions; subclasses say what is solved at given u."""
 
-    name: str
     setting: Setting
     n_learnt: int
     """Classes of readouts that are learnt on it (1 for a profile, 0 for the universal branch)."""

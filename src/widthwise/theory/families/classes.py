@@ -1,6 +1,7 @@
-r"""Families of a discrete readout law: one class moves, the others sit at roots of their own equations.
+r"""Families of a discrete readout law: one class moves, or none; the others sit at roots of their equations.
 
-The parameter is u = ln x of the moving class; the unknowns are z = (ln τ, ln B).  With the couplings
+With a moving class (:class:`ClassFamily`) the parameter is u = ln x of that class; the unknowns are
+z = (ln τ, ln B).  With the couplings
 
 .. math:: \gamma A = \frac{\mathrm{mmse}(\tau) - \mathrm{mmse}(\tau + \hat q_2)}{-\mathrm{mmse}'(\tau)},
           \qquad \hat q_2 = \gamma\mu_2^2 B,
@@ -10,28 +11,29 @@ class, x = v²(A F + B g').  The strength of the data is explicit: α = γB/(2ψ
 
 Overlaps are ordered as |v| is: classes of larger |v| take the highest of their stable roots (or the one next
 above the moving class), those of smaller |v| the lowest (or the next below), or 0.
+
+Without one (:class:`ThresholdFamily`) the parameter is u = ln B and the unknown z = ln τ, fixed by moment
+matching.  These are the solutions of laws with many classes (:mod:`many`), and those in which the weights of
+some classes are known.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._arrays import Array
 from ...numerics.roots import decreasing_root
 from ..matrix_channel import MatrixPair
-from ..setting import Setting
+from ..setting import Averages, Setting, class_averages
+from ..solution import Solution, readout_grid
+from ..stationary import Stationary, is_maximum_over_classes, solutions_at
 from ..units import Root, UnitValues
-from .averages import Averages, class_averages
 from .base import Family, Points, System
 
-if TYPE_CHECKING:
-    from ..solution import Solution
-
-__all__ = ["ClassFamily", "ClassState"]
+__all__ = ["ClassFamily", "ClassState", "ThresholdFamily", "threshold_roots"]
 
 _LOGIT = 60.0
 
@@ -74,7 +76,6 @@ class ClassFamily(Family):
         self.larger, self.smaller = larger, smaller
         self.values2, self.powers = setting.classes.values2, setting.classes.powers
         self.n_learnt = moving + 1
-        self.name = f"specialised {moving + 1}"
 
     def __repr__(self) -> str:
         return (
@@ -199,7 +200,7 @@ class ClassFamily(Family):
             ]
         )
         gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
-        log_alpha, bend = setting.log_alpha_and_bend(z[:, 1], gap)
+        log_alpha, alpha_by_gap = setting.log_alpha_and_slope(z[:, 1], gap)
         gap_a, gap_b = averages.kernel_slopes
         gap_by_z = np.column_stack(
             [
@@ -208,9 +209,9 @@ class ClassFamily(Family):
             ]
         )
         gap_by_u = -power * own.kernel_slope * own.overlap_slope * x
-        alpha_by_z = bend[:, None] * gap_by_z
+        alpha_by_z = alpha_by_gap[:, None] * gap_by_z
         alpha_by_z[:, 1] += 1
-        return System(errors, by_z, by_u, log_alpha, alpha_by_z, bend * gap_by_u)
+        return System(errors, by_z, by_u, log_alpha, alpha_by_z, alpha_by_gap * gap_by_u)
 
     def guess(self, u: np.ndarray) -> np.ndarray:
         """By the share of B in the force on the moving class: given it, everything else is explicit."""
@@ -252,6 +253,138 @@ class ClassFamily(Family):
             return np.column_stack([tilt(log_pull, log_coupling), log_coupling])
 
     def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
-        from ..stationary import class_solutions
-
         return class_solutions(self, points, alpha)
+
+
+class ThresholdFamily(Family):
+    """The first ``counts[0]`` classes are known, those up to ``counts[1]`` at their highest root, up to
+    ``counts[2]`` at the next one below, and so on; the others are at their lowest.
+    """
+
+    def __init__(self, setting: Setting, counts: tuple[int, ...]) -> None:
+        assert setting.classes is not None
+        self.setting, self.counts = setting, counts
+        self.values2, self.powers = setting.classes.values2, setting.classes.powers
+        self.n_learnt = counts[-1]
+
+    def __repr__(self) -> str:
+        return f"ThresholdFamily(counts={self.counts})"
+
+    @property
+    def grid(self) -> np.ndarray:
+        return np.linspace(-40.0, 60.0, 140)
+
+    def log_tilt(self, points: Points) -> np.ndarray:
+        return points.z[:, 0]
+
+    def log_coupling(self, points: Points) -> np.ndarray:
+        return points.u
+
+    def snr(self, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False) -> np.ndarray:
+        """x of every class."""
+        counts = np.tile(self.counts, (pull.size, 1))
+        return threshold_roots(self.setting, pull, coupling, counts, is_rough=is_rough)
+
+    def state(self, u: np.ndarray, z: np.ndarray) -> ClassState:
+        setting = self.setting
+        coupling = np.exp(u)
+        pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + u)
+        pull = np.exp(pair.log_pull) / setting.gamma
+        snr = self.snr(pull, coupling)
+        averages = class_averages(setting.units, self.values2, self.powers, snr, pull, coupling)
+        return ClassState(pair, pull, coupling, snr, None, averages)
+
+    def has_same_roots(self, one: Points, other: Points) -> bool:
+        state = self.state(np.concatenate([one.u, other.u]), np.concatenate([one.z, other.z]))
+        return self.setting.units.are_joined(state.pull, state.coupling, state.snr)
+
+    def with_roots_from(self, point: Points, which: Root) -> ThresholdFamily:
+        """The same at a point, one row: all classes that can be said to be at HIGHEST or LOWEST roots are."""
+        state, units = self.state(point.u, point.z), self.setting.units
+        root = units.roots(self.values2, state.pull, state.coupling, which)[0]
+        is_there = np.isclose(state.snr[0], root, rtol=1e-9, atol=0)
+        n_known = self.counts[0]
+        if which is Root.HIGHEST:
+            is_there[:n_known] = True
+            n = int(np.argmin(np.append(is_there, False)))
+            return ThresholdFamily(self.setting, (n_known, *(max(n, m) for m in self.counts[1:])))
+        n = max(n_known, is_there.size - int(np.argmin(np.append(is_there[::-1], False))))
+        return ThresholdFamily(self.setting, (n_known, *(min(n, m) for m in self.counts[1:])))
+
+    def system(self, u: np.ndarray, z: np.ndarray) -> System:
+        setting, state = self.setting, self.state(u, z)
+        pair, averages = state.pair, state.averages
+        half = 0.5 * setting.mu2_squared
+        odds_a, odds_b = averages.odds_slopes
+        gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
+        log_alpha, alpha_by_gap = setting.log_alpha_and_slope(u, gap)
+        gap_a, gap_b = averages.kernel_slopes
+        return System(
+            (averages.odds - pair.odds)[:, None],
+            (odds_a * pair.pull_by_tilt - pair.rate)[:, None, None],
+            (odds_a * pair.pull_by_hat + odds_b)[:, None],
+            log_alpha,
+            (alpha_by_gap * (half * pair.after_by_tilt + gap_a * pair.pull_by_tilt))[:, None],
+            1 + alpha_by_gap * (half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b),
+        )
+
+    def guess(self, u: np.ndarray) -> np.ndarray:
+        """As if only the upper classes were learnt, and well."""
+        learnt = float(self.powers[: self.n_learnt].sum())
+        left = max(1 - learnt, 1e-6)
+        odds = np.full(u.size, np.log(max(learnt, 1e-12)) - np.log(left))
+        return self.setting.matrix.rough_log_snr_of(odds)[:, None]
+
+    def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
+        return class_solutions(self, points, alpha)
+
+
+def threshold_roots(
+    setting: Setting, pull: np.ndarray, coupling: np.ndarray, counts: np.ndarray, *, is_rough: bool = False
+) -> np.ndarray:
+    """x of every class (columns), with couplings and the counts of :class:`ThresholdFamily` row by row."""
+    assert setting.classes is not None
+    values2, units = setting.classes.values2, setting.units
+    number = np.arange(values2.size)
+    # How many of the counts have been passed: 0 for known, 1 for the highest root, ...
+    passed = (number >= counts[:, :, None]).sum(axis=1)
+    snr = units.roots(values2, pull, coupling, Root.LOWEST, is_rough=is_rough)
+    if counts.shape[1] == 2:
+        upper = units.roots(values2, pull, coupling, Root.HIGHEST, is_rough=is_rough)
+    else:
+        upper = units.ranked_roots(values2, pull, coupling, passed - 1, is_rough=is_rough)
+    snr = np.where(passed < counts.shape[1], upper, snr)
+    return np.where(passed == 0, np.inf, snr)
+
+
+def class_solutions(
+    family: ClassFamily | ThresholdFamily, points: Points, alpha: np.ndarray | None = None
+) -> list[Solution]:
+    """Points of a family of classes with everything that is reported of them."""
+    setting = family.setting
+    state = family.state(points.u, points.z)
+    v, _ = readout_grid(setting.problem)
+    column = np.argmin(np.abs(v[:, None] ** 2 - family.values2), axis=1)
+    is_zero = v == 0
+    snr = np.where(is_zero, 0.0, state.snr[:, column])
+    overlap = np.where(np.isinf(snr), 1.0, setting.units.weights.overlap(np.where(np.isinf(snr), 0.0, snr)))
+    alpha = np.exp(points.log_alpha) if alpha is None else alpha
+    log_tilt, log_coupling = family.log_tilt(points), family.log_coupling(points)
+    is_stable = is_maximum_over_classes(
+        setting, alpha, log_tilt, log_coupling, state.pair, state.averages, state.snr, state.pull
+    )
+    found = Stationary(
+        family,
+        points.u,
+        points.z,
+        points.residual,
+        alpha,
+        log_tilt,
+        setting.log_hat_scale + log_coupling,
+        state.pair,
+        state.averages,
+        overlap,
+        snr,
+        is_stable,
+    )
+    return solutions_at(setting, "specialised", found)

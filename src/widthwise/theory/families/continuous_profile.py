@@ -23,8 +23,8 @@ import numpy as np
 
 from ..._arrays import Array, Bools, Integers
 from ...ingredients.readouts import _Continuous
+from ..setting import Averages
 from ..units import UnitTable, UnitValues
-from .averages import Averages
 
 __all__ = ["ContinuousProfile", "jump_levels"]
 

@@ -20,7 +20,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,13 +27,12 @@ from ..._arrays import Array
 from ...numerics.piecewise import PiecewiseChebyshev
 from ...numerics.roots import decreasing_root
 from ...problem import Problem
-from ..setting import ReadoutClasses, Setting, setting_of
+from ..setting import Averages, ReadoutClasses, Setting, setting_of
+from ..solution import Solution, readout_grid
+from ..stationary import Stationary, solutions_at
 from ..units import UnitTable, UnitValues
-from .averages import Averages
 from .base import ACCEPTED
-
-if TYPE_CHECKING:
-    from ..solution import Solution
+from .classes import ThresholdFamily
 
 __all__ = ["FeatureProblem", "FeaturePoint", "feature_problem", "has_many_features", "solve_features"]
 
@@ -383,13 +381,35 @@ class FeatureProblem:
 
     def solution(self, point: FeaturePoint) -> Solution:
         """The solution at a point, with the overlap of every feature."""
-        from ..stationary import feature_solution
-
         averages = self.averages(point)
         error = self._log_alpha(np.array([point.log_coupling]), averages.kernel_gap)[0] - math.log(
             point.alpha
         )
-        return feature_solution(self, point, averages, abs(float(error)))
+        setting = self.setting
+        assert setting.classes is not None
+        v, _ = readout_grid(setting.problem)
+        x = np.append(self.snr(point), 0.0)  # the last one for v = 0
+        sizes = np.append(np.sqrt(setting.classes.values2), 0.0)[::-1]
+        nearest = np.clip(np.searchsorted(sizes, np.abs(v)), 1, sizes.size - 1)
+        nearest -= np.abs(sizes[nearest - 1] - np.abs(v)) < np.abs(sizes[nearest] - np.abs(v))
+        snr = x[::-1][nearest]
+        log_tilt = averages.odds
+        log_hat = np.full(1, -np.inf)
+        found = Stationary(
+            ThresholdFamily(setting, (0, point.n)),
+            np.array([point.log_coupling]),
+            log_tilt[:, None],
+            np.array([abs(float(error))]),
+            np.array([point.alpha]),
+            log_tilt,
+            log_hat,
+            setting.matrix.pair(log_tilt, log_hat),
+            averages,
+            setting.units.weights.overlap(snr)[None],
+            snr[None],
+            np.array([point.slope > 0]),
+        )
+        return solutions_at(setting, "specialised", found)[0]
 
     def averages(self, point: FeaturePoint) -> Averages:
         """Averages over the law at a point, from the roots themselves."""

@@ -14,21 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..._arrays import Array, Integers
 from ...problem import Problem
-from ..setting import Setting, setting_of
+from ..setting import Averages, Setting, class_averages, setting_of
+from ..solution import Solution
 from ..units import Root
-from .averages import Averages, class_averages
-from .classes import ClassFamily, ClassState
-from .threshold import ThresholdFamily, threshold_roots
+from .classes import ClassFamily, ClassState, ThresholdFamily, threshold_roots
 from .threshold_table import threshold_table
-
-if TYPE_CHECKING:
-    from ..solution import Solution
 
 __all__ = ["solve_many"]
 
@@ -199,7 +194,7 @@ class _Line:
     @property
     def top(self) -> int:
         after = [n for n in self.counts[self.counts.index(None) :] if n is not None]
-        most = self.n_classes - (self.counts[0] is None)  # all known: see perfect.py
+        most = self.n_classes - (self.counts[0] is None)  # all known is perfect learning
         return min([most, *after])
 
     @property

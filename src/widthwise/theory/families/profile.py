@@ -6,23 +6,21 @@ moment matching fixes B, and α = γB/(2ψ_out') is explicit.
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, lru_cache
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..._arrays import Array
 from ...numerics.roots import decreasing_root
 from ..matrix_channel import MatrixPair
-from ..setting import Setting
-from .averages import Averages
+from ..setting import Averages, Setting, setting_of
+from ..solution import Solution, readout_grid
+from ..stationary import Stationary, is_maximum_over_profile, solutions_at
 from .base import Family, Points, System
 from .continuous_profile import ContinuousProfile
 
-if TYPE_CHECKING:
-    from ..solution import Solution
-
-__all__ = ["ProfileFamily"]
+__all__ = ["ProfileFamily", "overlap_profile", "profile_of"]
 
 _LOG_TILT = np.concatenate(
     [
@@ -41,7 +39,6 @@ _LOG_COUPLING = 60.0
 class ProfileFamily(Family):
     """Solutions in which units of a continuous law are learnt."""
 
-    name = "specialised"
     n_learnt = 1
 
     def __init__(self, setting: Setting) -> None:
@@ -49,8 +46,7 @@ class ProfileFamily(Family):
 
     @cached_property
     def profile(self) -> ContinuousProfile:
-        setting = self.setting
-        return ContinuousProfile(setting.units, setting.problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
+        return profile_of(self.setting)
 
     @property
     def grid(self) -> np.ndarray:
@@ -77,10 +73,10 @@ class ProfileFamily(Family):
         by_z = (odds_a * pair.pull_by_hat + odds_b)[:, None, None]
         by_u = (odds_a * pair.pull_by_tilt - pair.rate)[:, None]
         gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
-        log_alpha, bend = setting.log_alpha_and_bend(z[:, 0], gap)
+        log_alpha, alpha_by_gap = setting.log_alpha_and_slope(z[:, 0], gap)
         gap_a, gap_b = averages.kernel_slopes
-        alpha_by_z = 1 + bend * (half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b)
-        alpha_by_u = bend * (half * pair.after_by_tilt + gap_a * pair.pull_by_tilt)
+        alpha_by_z = 1 + alpha_by_gap * (half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b)
+        alpha_by_u = alpha_by_gap * (half * pair.after_by_tilt + gap_a * pair.pull_by_tilt)
         return System(
             (averages.odds - pair.odds)[:, None],
             by_z,
@@ -127,6 +123,57 @@ class ProfileFamily(Family):
         return np.nonzero(inside.any(axis=1))[0]
 
     def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
-        from ..stationary import profile_solutions
+        setting = self.setting
+        log_tilt, log_coupling = points.u, points.z[:, 0]
+        pair, pull, averages = self.state(points.u, points.z)
+        v, _ = readout_grid(setting.problem)
+        snr = self.profile.snr_at(pull, np.exp(log_coupling), v**2)
+        alpha = np.exp(points.log_alpha) if alpha is None else alpha
+        is_stable = is_maximum_over_profile(setting, alpha, log_tilt, log_coupling, pair, averages)
+        found = Stationary(
+            self,
+            points.u,
+            points.z,
+            points.residual,
+            alpha,
+            log_tilt,
+            setting.log_hat_scale + log_coupling,
+            pair,
+            averages,
+            setting.units.weights.overlap(snr),
+            snr,
+            is_stable,
+        )
+        return solutions_at(setting, "specialised", found)
 
-        return profile_solutions(self, points, alpha)
+
+@lru_cache(maxsize=64)
+def profile_of(setting: Setting) -> ContinuousProfile:
+    """The overlap profile of units of any readout, made once; for a discrete law, of units added to it."""
+    return ContinuousProfile(setting.units, setting.problem.readouts, setting.kernel_total)  # type: ignore[arg-type]
+
+
+def overlap_profile(solution: Solution, readouts: ArrayLike, *, theory: str = "main") -> Array:
+    """𝒬_W(v) of a solution at any readouts, finer than the grid that it reports.
+
+    The couplings of a solution follow from its fields, A from τ and q̂₂ and B from the error; given these,
+    𝒬_W(v) is a scalar equation for each v. For a readout that P_v does not have it is that of a single unit
+    added with it.
+    """
+    v = np.atleast_1d(np.asarray(readouts, dtype=float))
+    if not solution.is_converged:
+        return np.full(v.shape, np.nan)
+    if solution.branch == "universal":
+        return np.zeros(v.shape)
+    if np.isinf(solution.tilt):  # all weights are known
+        return np.where(v == 0, 0.0, 1.0)
+    problem = solution.problem
+    setting = setting_of(problem, theory)
+    slope = problem.channel.free_entropy_slope(np.array([solution.excess_error]), setting.power)
+    coupling = 2 * solution.alpha / setting.gamma * slope
+    with np.errstate(divide="ignore"):
+        pair = setting.matrix.pair(np.log([solution.tilt]), np.log([solution.matrix_overlap_hat]))
+    pull = np.maximum(np.exp(pair.log_pull) / setting.gamma, 1e-280)
+    snr = profile_of(setting).snr_at(pull, coupling, v.ravel() ** 2)
+    overlap: Array = np.asarray(setting.units.weights.overlap(snr))[0].reshape(v.shape)
+    return overlap

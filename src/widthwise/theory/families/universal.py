@@ -1,31 +1,39 @@
-r"""The universal branch: no unit is learnt, 𝒬 ≡ 0 and τ = 0.
+r"""Nothing is known of single units (the universal branch), or every weight is (perfect learning).
 
-The parameter is u = ln B; q̂₂ = γμ₂²B, q₂ = r₂ - mmse(q̂₂) and α = γB/(2ψ_out') are explicit.  For additive
-noise α grows with B.  For a channel that hardly tells λ from -λ, ψ_out' starts near 0 and grows faster
-than B: the curve folds, and a solution that has learnt nothing stands beside one that has.
+On the universal branch 𝒬 ≡ 0 and τ = 0.  The parameter is u = ln B; q̂₂ = γμ₂²B, q₂ = r₂ - mmse(q̂₂) and
+α = γB/(2ψ_out') are explicit.  For additive noise α grows with B.  For a channel that hardly tells λ from -λ,
+ψ_out' starts near 0 and grows faster than B: the curve folds, and a solution that has learnt nothing stands
+beside one that has.
+
+Perfect learning of discrete weights is a maximum of the RS potential at the end of its range, for any α,
+though no stationary point, in two cases.  Without noise ψ_out falls like the root of the gap when the gap
+opens, which beats the entropy gained by blurring discrete weights.  With an activation that jumps,
+g(1) - g(𝒬) opens like √(1 - 𝒬), which does so with noise too.  There
+
+.. math:: f = \psi_\mathrm{out}(r; r) - \frac{\gamma}{\alpha} H(P_W)\, P(v \ne 0),
+
+and the mutual information is the entropy of the weights that can be learnt.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, lru_cache
 
 import numpy as np
 
+from ...ingredients.channels import Additive, Channel
 from ..matrix_channel import MatrixPair
-from ..setting import Setting
+from ..setting import Averages, Setting
+from ..solution import CONVERGED, Solution, readout_grid
+from ..stationary import MARGIN, Stationary, solutions_at
 from .base import Family, Points, System
 
-if TYPE_CHECKING:
-    from ..solution import Solution
-
-__all__ = ["UniversalFamily"]
+__all__ = ["UniversalFamily", "can_be_perfect", "perfect_solutions"]
 
 
 class UniversalFamily(Family):
     """Solutions with every overlap 0."""
 
-    name = "universal"
     n_learnt = 0
 
     def __init__(self, setting: Setting) -> None:
@@ -78,8 +86,8 @@ class UniversalFamily(Family):
         slope, curvature = setting.problem.channel.free_entropy_slopes(gap, setting.power)
         # Where ψ_out' is rounding around 0 nothing can be said, and no α is met.
         slope = np.where(slope > self._least_slope, slope, np.nan)
-        bend = curvature / slope
-        by_u = 1 + bend * 0.5 * setting.mu2_squared * pair.after_by_hat
+        alpha_by_gap = curvature / slope
+        by_u = 1 + alpha_by_gap * 0.5 * setting.mu2_squared * pair.after_by_hat
         return System(
             np.empty((n, 0)),
             np.empty((n, 0, 0)),
@@ -134,6 +142,102 @@ class UniversalFamily(Family):
         return self.solutions(Points(u, blank, np.log(alpha), np.zeros(n), blank, np.ones(n)), alpha)
 
     def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
-        from ..stationary import universal_solutions
+        setting, n = self.setting, len(points)
+        v, _ = readout_grid(setting.problem)
+        log_hat = setting.log_hat_scale + points.u
+        pair = self.pair(points.u)
+        recovered = np.exp(pair.log_pull)  # γA at τ = 0
+        largest2 = setting.problem.readouts.largest**2
+        with np.errstate(invalid="ignore"):  # inf * 0 for unbounded readouts at mu_2 = 0
+            is_stiff = (recovered == 0) | (largest2 * recovered / setting.gamma < 1 + MARGIN)
+        blank = np.zeros((n, v.size))
+        alpha = np.exp(points.log_alpha) if alpha is None else alpha
+        is_maximum = np.ones(n, dtype=bool)
+        if setting.mu2_squared > 0:
+            gap = setting.output_gap(pair.mmse_after, np.full(n, setting.kernel_total))
+            hat = np.exp(log_hat)
+            # -mmse'(q̂₂), from d mmse/d ln q̂₂.
+            with np.errstate(divide="ignore", invalid="ignore"):
+                steep = np.where(hat > 0, -pair.after_by_hat / hat, 1.0)
+            curvature = setting.problem.channel.free_entropy_curvature(gap, setting.power)
+            is_maximum = 4 * alpha * curvature * (0.5 * setting.mu2_squared) ** 2 * steep < 1
+        averages = Averages(
+            np.zeros(n),
+            np.ones(n),
+            np.full(n, setting.kernel_total),
+            np.zeros(n),
+            np.zeros((2, n)),
+            np.zeros((2, n)),
+        )
+        found = Stationary(
+            self,
+            points.u,
+            points.z,
+            points.residual,
+            alpha,
+            np.full(n, -np.inf),
+            log_hat,
+            pair,
+            averages,
+            blank,
+            blank,
+            is_stiff & is_maximum,
+        )
+        return solutions_at(setting, "universal", found)
 
-        return universal_solutions(self, points, alpha)
+
+def can_be_perfect(setting: Setting) -> bool:
+    """Whether the equilibrium may have no error at all at finite α."""
+    if setting.problem.weights.entropy is None or setting.is_linear:
+        return False
+    return setting.units.can_be_known or _is_sharp(setting.problem.channel, setting.power)
+
+
+@lru_cache(maxsize=128)
+def _is_sharp(channel: Channel, power: float) -> bool:
+    """Whether ψ_out' diverges as the gap closes, as it does where P_out jumps, with or without noise."""
+    if channel.is_noiseless:
+        return True
+    if isinstance(channel, Additive):
+        return False  # a smooth density
+    near, far = channel.free_entropy_slope(np.array([1e-12, 1e-10]) * power, power)
+    return bool(near > 5 * far)  # 10 for a jump
+
+
+def perfect_solutions(setting: Setting, alpha: np.ndarray) -> list[Solution]:
+    """The solution in which every weight of a readout other than 0 is known, at each α."""
+    if not can_be_perfect(setting):
+        return []
+    problem = setting.problem
+    v, p = readout_grid(problem)
+    entropy = problem.weights.entropy
+    assert entropy is not None
+    is_seen = v != 0
+    information = float(entropy) * float(p[is_seen].sum())
+    known = problem.channel.free_entropy_known(problem.output_power)
+    error = problem.channel.irreducible_error(problem.output_power)
+    return [
+        Solution(
+            problem=problem,
+            alpha=float(a),
+            branch="specialised",
+            is_equilibrium=False,
+            is_stable=True,
+            status=CONVERGED,
+            residual=0.0,
+            excess_error=0.0,
+            bayes_error=error,
+            gibbs_error=error,
+            matrix_overlap=problem.matrix_power,
+            matrix_overlap_hat=np.inf,
+            matrix_overlap_centred=1.0,
+            tilt=np.inf,
+            free_entropy=known - problem.gamma / float(a) * information,
+            mutual_information=information,
+            readout_values=v,
+            readout_weights=p,
+            weight_overlap=np.where(is_seen, 1.0, 0.0),
+            weight_overlap_hat=np.where(is_seen, np.inf, 0.0),
+        )
+        for a in alpha
+    ]
