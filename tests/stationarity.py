@@ -16,6 +16,8 @@ __all__ = ["stationary"]
 _EQUATION = 1e-8
 # Relative, of the gap r - q: a few units, for a table of the channel adds to it.
 _ROUNDING = 1e-14
+# Of ψ_out' where it is large, for channels by quadrature: tables are right to 1e-11 of their size.
+_TABLE = 1e-11
 # A difference of two nearly equal mmse's, each right to 1e-13 (docs/how-far-to-trust-it.md), with room.
 _MMSE = 1e-12
 # The information of the matrix where its spectrum is about to split; elsewhere it is right to 1e-15.
@@ -50,8 +52,12 @@ def stationary(s: ww.Solution) -> list[str]:
 
     slope, curvature = (float(x) for x in channel.free_entropy_slopes(s.excess_error, power))
     coupling = 2 * alpha * slope
-    # Where labels say nothing as long as nothing is known, the slope is what rounding makes of the gap.
-    blurred = 2 * alpha * curvature * _ROUNDING * s.excess_error
+    # Where labels say nothing as long as nothing is known, the slope is what rounding makes of the gap, and
+    # of the table of the channel.
+    typical = (
+        0.0 if isinstance(channel, ww.channels.Gaussian) else channel.free_entropy_slope(0.5 * power, power)
+    )
+    blurred = 2 * alpha * (curvature * _ROUNDING * s.excess_error + _TABLE * float(typical))
     room = mu2**2 * (_EQUATION * coupling + blurred)
     equal("matrix_overlap_hat", s.matrix_overlap_hat, mu2**2 * coupling, room)
     equal("matrix_overlap", s.matrix_overlap, problem.matrix_power - matrix.after, _EQUATION)
