@@ -140,8 +140,9 @@ def test_branches_go_through_folds():
     assert np.all(curve.is_stable[clear & outer & (curve.alpha > 0.7)])
     assert not np.any(curve.is_stable[clear & ~outer])
     assert np.max(curve.residual) < 1e-10
-    # Each point of the branch is among the solutions at its α.
-    for point in curve[5::12]:
+    # Each point of the branch is among the solutions at its α. (At a fold itself two solutions are one, and
+    # rounding of α decides whether there are two or none.)
+    for point in [p for p in curve if p.alpha not in curve.folds][5::12]:
         found = ww.solutions(SIGMA3, point.alpha)
         assert min(abs(s.excess_error - point.excess_error) for s in found) < 1e-8
 
