@@ -275,3 +275,17 @@ def test_scripts_of_the_gallery_have_a_title_and_are_executed(script):
     assert script.name.startswith("plot_")
     title, line, *_ = ast.get_docstring(ast.parse(script.read_text(encoding="utf-8"))).splitlines()
     assert title and set(line) == {"="} and len(line) >= len(title)
+
+
+def test_equations_of_the_paper_are_found_by_their_labels():
+    """Each label of the table stands, after "eq." or in a list of them, in a docstring of the module named."""
+    text = (DOCS / "how-it-is-computed.md").read_text(encoding="utf-8").split("by their labels")[1]
+    rows = re.findall(r"^\| `([\w.]+)` \| (.+) \|$", text, re.MULTILINE)
+    assert len(rows) > 10
+    for module, labels in rows:
+        path = ROOT / "src/widthwise" / f"{module.replace('.', '/')}.py"
+        nodes = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        strings = [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]
+        words = {word.strip("().,;:`") for string in strings for word in string.split()}
+        missing = [label for label in re.findall(r"`([^`]+)`", labels) if label not in words]
+        assert not missing, f"{module} does not name {missing}"

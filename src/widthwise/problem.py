@@ -243,12 +243,12 @@ class Problem(Shown):
 
     @cached_property
     def matrix_power(self) -> float:
-        """r₂ = 1 + γv̄², the power of S₂."""
+        """r₂ = 1 + γv̄², the power of S₂ (eq. nishi_r_2)."""
         return 1 + self.gamma * self.readouts.mean**2
 
     @cached_property
     def output_power(self) -> float:
-        """r_K = μ₁² + μ₂² r₂/2 + g(1), the variance of the network's output."""
+        """r_K = μ₁² + μ₂² r₂/2 + g(1), the variance of the network's output (eq. covariance_vars)."""
         _, mu1, mu2 = self.hermite
         return mu1**2 + 0.5 * mu2**2 * self.matrix_power + float(self.activation.tail_kernel(1.0))
 

@@ -6,7 +6,8 @@ Two formulas hold at every η; both are averages of positive numbers over the sp
     \eta\,\mathrm{mmse} = \int \rho \sum_i{}' \frac{c_i}{|\zeta - a_i|^2}\, dy, \qquad
     1 - \mathrm{mmse} = \int \rho\,(\xi - s\bar v)^2 dy,
 
-ρ the spectral density of Y and ξ(y) the optimal shrinkage.  (The first is 1 - (4π²/3)∫ρ³, since
+ρ the spectral density of Y and ξ(y) the optimal shrinkage.  (The first is 1 - (4π²/3)∫ρ³, as in eq.
+def_mmse_function of arXiv:2505.24849, since
 ∫ρh² = (π²/3)∫ρ³ for h = Re g, and |g|² = c₀/|ζ|² is 1 minus the sum on the curve.)  Slopes come from the
 implicit function theorem, with points that move as the ends of bands do.
 

@@ -1,6 +1,7 @@
 r"""Gaussian averages of one function and its coefficients on the Hermite basis, by panels of Gauss–Legendre.
 
-With He_l the probabilists' polynomials and z ~ N(0, 1) (App. A of arXiv:2505.24849),
+With He_l the probabilists' polynomials and z ~ N(0, 1) (eqs. sigma_hermite and avg_sigma of
+arXiv:2505.24849),
 
     mu_l = E[He_l(z) sigma(z)],        c_l = mu_l / sqrt(l!),        E[sigma(z)^2] = sum_l c_l^2.
 

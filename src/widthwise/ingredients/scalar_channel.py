@@ -2,7 +2,8 @@ r"""Scalar Gaussian channel  y = sqrt(snr) w + z,  z ~ N(0, 1),  for a centred w
 
 ``MixtureChannel`` takes a finite mixture of Gaussians: component i has mean m_i, variance v_i >= 0 (0 for an
 atom) and probability p_i. Then y is a mixture too, with means sqrt(snr) m_i and variances 1 + snr v_i, and
-every quantity is an average over y of the label posterior pi_i(y). With I = I(w; y) the mutual information,
+every quantity is an average over y of the label posterior pi_i(y) (eq. bracket_FP_equations of
+arXiv:2505.24849). With I = I(w; y) the mutual information,
 
     mmse = E Var(w | y) = 1 - F,    F = E <w>^2 = 2 psi',    F' = E Var(w | y)^2,    psi = snr/2 - I,
     I    = H(p) + sum_i p_i ln(1 + snr v_i)/2 - E[-sum_i pi_i ln pi_i].

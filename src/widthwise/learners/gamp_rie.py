@@ -1,6 +1,7 @@
 r"""GAMP-RIE on an instance: the best known polynomial-time learner, which follows the universal branch.
 
-The network is read as a quadratic form of the inputs plus noise (Algorithm 1 of arXiv:2505.24849):
+The network is read as a quadratic form of the inputs plus noise (algorithm alg:gamp and eqs. hexpan,
+Maillard_starting_point and output_GAMP_RIE of arXiv:2505.24849):
 
 .. math:: y \approx c + \mu_1 \frac{S_1^\top x}{\sqrt d}
           + \frac{\mu_2}{2} \mathrm{Tr}\Big[\frac{xx^\top - I}{\sqrt d}\bar S\Big]

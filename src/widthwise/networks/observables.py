@@ -1,6 +1,7 @@
 r"""What is measured on a network with weights W and readouts v, against its teacher W⁰, v⁰.
 
-The output covariance of two networks over fresh inputs is exact (no test set): with Ω = WᵃWᵇᵀ/d,
+The output covariance of two networks over fresh inputs is exact (no test set; eqs. K and mehler of
+arXiv:2505.24849): with Ω = WᵃWᵇᵀ/d,
 
 .. math:: K^{ab} = \frac1k \sum_{ij} v^a_i v^b_j\, E[\sigma(h_i)\sigma(h_j)], \qquad
           Q^{ab}_\ell = \frac1k \sum_{ij} v^a_i v^b_j\, \Omega_{ij}^\ell,
@@ -9,9 +10,10 @@ where (h_i, h_j) is Gaussian with variances Ωᵃᵃ_ii, Ωᵇᵇ_jj and covaria
 
 .. math:: E(\lambda - \lambda^0)^2 = K^{11} - 2K^{01} + K^{00}   \quad\text{(``gibbs_excess_error``)};
 
-the mean of the posterior by half of that at equilibrium (``excess_error``) and by K⁰⁰ - 2K⁰¹ + K¹² for two
-replicas at any time (eq. C.11 of arXiv:2505.24849, which does not use the Nishimori identities). The centred
-overlap of S = WᵀD_vW/√k is measured as 1 - ‖S - S⁰‖²/(2d²).
+the mean of the posterior by half of that at equilibrium (``excess_error``; eqs. Gibbs_v_Bayes_error and
+simple_gen_error_for_numerics) and by K⁰⁰ - 2K⁰¹ + K¹² for two replicas at any time (eq.
+general_finitesize_gen_error_noapprox, which does not use the Nishimori identities). The centred overlap of
+S = WᵀD_vW/√k (eq. def_S) is measured as 1 - ‖S - S⁰‖²/(2d²).
 
 For Gaussian inputs of covariance C, Ω = WᵃCWᵇᵀ/d, and everything else stays. For data K is the mean over rows
 that are held out, and overlaps are those of the covariance of the data.

@@ -1,5 +1,7 @@
 r"""Errors of prediction for any cost (Result 2 of arXiv:2505.24849), of the posterior mean or of one draw.
 
+Definitions: eq. Bayes_error_def, eq. gen_err_result for the square, eq. Gibbs_error for one draw.
+
 Given the common field ξ the replicas λ¹, λ², ... are independent, so that the series of Result 2 sums to
 
 .. math:: \varepsilon = E_\xi \int dy\, Z(y;\omega, V)\; C(y, m(\omega)), \qquad

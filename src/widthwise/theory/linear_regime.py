@@ -1,7 +1,7 @@
 r"""Few data, n = α₁d: only the linear part of the network is learnt, the rest is noise.
 
-The network is then a linear model with the Gaussian signal S₁ = Wᵀv/√k (Remark on the linear
-data regime).  Its overlap q₁ maximises
+The network is then a linear model with the Gaussian signal S₁ = Wᵀv/√k (eq. linear-model of
+arXiv:2505.24849).  Its overlap q₁ maximises
 
 .. math:: \psi_\mathrm{out}(q_K) + \tfrac{1}{2\alpha_1}[q_1 + \ln(1 - q_1)], \qquad
           r_K - q_K = \mu_1^2(1 - q_1) + \tfrac12\mu_2^2 + g(1),

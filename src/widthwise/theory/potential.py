@@ -6,7 +6,7 @@ taken without cancellation, and all α are solved at once.  These functions are 
 ==============================  =======================================================================
 eq. fRS (free_ent_appendix)     :func:`rs_potential`
 eq. tauDef (moment_matching)    :func:`tilt`
-eq. NSB_equations_generic_ch    :func:`saddle_point_residuals`
+eq. NSB_equations_generic_ch    :func:`saddle_point_residuals` (NSB_equations_gaussian_ch for Gaussian noise)
 eq. m_K-q_K-def, g_func         :func:`output_overlap`
 eq. MI_generic_channel          ``mutual_information`` of a solution (:mod:`stationary`)
 ==============================  =======================================================================

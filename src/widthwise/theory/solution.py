@@ -76,14 +76,18 @@ class Solution(Plotted):
     status: str
     residual: float
     excess_error: float
+    """ε_opt - Δ = r_K - q_K (eq. Gaussian_output_channel_generror); the posterior variance of λ otherwise."""
     bayes_error: float
+    """ε_opt (eq. gen_error_def)."""
     gibbs_error: float
+    """ε_Gibbs (eq. Gibbs_error); for Gaussian noise ε_Gibbs - Δ = 2(ε_opt - Δ), eq. Gibbs_v_Bayes_error."""
     matrix_overlap: float
     matrix_overlap_hat: float
     matrix_overlap_centred: float
     tilt: float
     free_entropy: float
     mutual_information: float
+    """I/(kd) = (α/γ)(ψ_out(r_K; r_K) - f) (eqs. MI_generic_channel and MI_gaussian_channel)."""
     readout_values: np.ndarray = field(repr=False)
     readout_weights: np.ndarray = field(repr=False)
     weight_overlap: np.ndarray

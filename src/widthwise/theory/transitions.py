@@ -96,8 +96,9 @@ def factorised_transition(problem: Problem, alpha_max: float = 100.0, *, rtol: f
     ι(τ) - ι(τ + q̂₂) = -¼ ln[1 + q̂₂(1 - m)].  So one solver serves both, and the pull on a unit is
     γA = q̂₂/(1 + q̂₂(1 - m)).
 
-    The universal branch keeps the spectrum, and of the two free entropies the larger one wins.  Entries that
-    are Gaussian carry the most information, so f_sp at 𝒬 ≡ 0 never beats f_uni: the transition is a jump.
+    The universal branch keeps the spectrum, and of the two free entropies the larger one wins (eq. f_meta).
+    Entries that are Gaussian carry the most information, so f_sp at 𝒬 ≡ 0 never beats f_uni: the transition
+    is a jump.
 
     Parameters
     ----------

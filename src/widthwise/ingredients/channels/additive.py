@@ -77,7 +77,10 @@ class Additive(Channel):
 
 
 class Gaussian(Additive):
-    """y = λ + √noise z: ``noise`` is the variance Δ of the label noise, > 0."""
+    """y = λ + √noise z: ``noise`` is the variance Δ of the label noise, > 0.
+
+    ψ_out = -½ ln[2πe(Δ + r - q)]  (eq. F_E_BayesOpt_GaussChann).
+    """
 
     name: ClassVar[str] = "gaussian"
 

@@ -1,6 +1,7 @@
 r"""What every output channel P_out(y | λ) gives to the theory, to the errors and to the learners.
 
 With ω = shift + ξ√q, ξ a standard Gaussian, and V = r - q the *gap*, all follows from the predictive law
+(eq. defPsiPout of arXiv:2505.24849)
 
 .. math:: Z(y; \omega, V) = E_u P_\mathrm{out}(y \mid \omega + u\sqrt V),
 

@@ -12,7 +12,8 @@ g(1) - g(𝒬) opens like √(1 - 𝒬), which does so with noise too.  There
 
 .. math:: f = \psi_\mathrm{out}(r; r) - \frac{\gamma}{\alpha} H(P_W)\, P(v \ne 0),
 
-and the mutual information is the entropy of the weights that can be learnt.
+and the mutual information is the entropy of the weights that can be learnt, its limit for many data in any
+case (eq. large_alpha_limit of arXiv:2505.24849).
 """
 
 from __future__ import annotations
