@@ -107,6 +107,24 @@ def test_two_replicas_need_no_equilibrium():
     assert abs(seen - products.mean()) < 4 * products.std() / np.sqrt(products.size)
 
 
+def test_distances_of_chains_are_those_on_fresh_inputs():
+    """½E(λ¹ - λ²)² of neighbours in a ring, against a hundred thousand inputs; 0 for a chain and itself."""
+    inst = sample_instance(ww.Problem("relu", readouts="four-point", gamma=1.7), d=12, alpha=1.0, seed=3)
+    rng = np.random.default_rng(4)
+    chains = np.stack([inst.weights + s * rng.normal(size=inst.weights.shape) for s in (0.3, 0.9, 0.5)])
+    observer = Observer(inst)
+    seen = [observer(w) for w in chains]
+    row = {name: np.array([one[name] for one in seen]) for name in ("gibbs_excess_error", "output_overlap")}
+    found = observer.distances(chains, [None] * 3, row)
+    inputs = rng.normal(size=(inst.d, 100_000))
+    outputs = [inst.readouts @ np.maximum(w @ inputs / np.sqrt(inst.d), 0) / np.sqrt(inst.k) for w in chains]
+    for i in range(3):
+        half = 0.5 * (outputs[i] - outputs[(i + 1) % 3]) ** 2
+        assert abs(found[i] - half.mean()) < 4 * half.std() / np.sqrt(half.size)
+    twice = observer.distances(chains[[1, 1]], [None] * 2, {name: v[[1, 1]] for name, v in row.items()})
+    assert twice == pytest.approx(0, abs=1e-12)
+
+
 def shuffled(inst, rng, n_swaps=1):
     """The teacher with units of equal readouts exchanged."""
     w = inst.weights.copy()

@@ -288,3 +288,13 @@ def test_limits_and_exact_cases():
     for series in (s for s in find("limits").problems if "labels/" in s):
         best, draw = column(series, "best"), column(series, "draw")
         assert np.all(best < draw) and np.all(np.diff(best) < 0) and np.all(best < 1)
+
+
+def test_the_authors_chains_obey_the_nishimori_identity_also_where_they_are_metastable():
+    rows = find("nishimori").compare(Tables(small("nishimori")))
+    late = {row["start"]: row["measured"] for row in rows}
+    assert set(late) == {"teacher", "random"} and all(abs(value) < 0.02 for value in late.values())
+    early = {start: runs["deviation"][1] for start, runs in published.nishimori().items()}
+    assert min(early.values()) > 0.1
+    errors = find("nishimori").theory(small("nishimori")).column("excess_error")
+    assert errors[1] > 1.3 * errors[0]  # two branches, one identity

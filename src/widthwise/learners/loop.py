@@ -172,6 +172,8 @@ class _Book:
         readouts = [None] * len(chain.weights) if chain.readouts is None else chain.readouts
         seen = [self.observer(w, v) for w, v in zip(chain.weights, readouts, strict=True)]
         row = {name: np.array([one[name] for one in seen]) for name in seen[0]}
+        if self.is_sampler and len(seen) > 1:
+            row["chain_distance"] = self.observer.distances(chain.weights, readouts, row)
         if not self.is_sampler:
             row["excess_error"] = row["gibbs_excess_error"].copy()  # a predictor answers for its own error
         self.rows.append(row | {name: np.asarray(value, dtype=float) for name, value in statistics.items()})

@@ -22,6 +22,7 @@ that are held out, and overlaps are those of the covariance of the data.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -179,6 +180,21 @@ class Observer:
             "teacher_overlap": teacher,
             "replica_overlap": between,
         }
+
+    def distances(
+        self, weights: np.ndarray, readouts: Iterable[np.ndarray | None], seen: Mapping[str, np.ndarray]
+    ) -> np.ndarray:
+        """½E(λ¹ - λ²)² of every chain and the next one, given what was ``seen`` of each.
+
+        At equilibrium the teacher is one more draw, so that on average this is ``excess_error``, which is
+        ½E(λ¹ - λ⁰)² (Nishimori).
+        """
+        students = [self._student(w, v) for w, v in zip(weights, readouts, strict=True)]
+        own = seen["gibbs_excess_error"] + 2 * seen["output_overlap"] - self.teacher_power
+        n = len(students)
+        between = np.array([self.covariance(students[i], students[(i + 1) % n]) for i in range(n)])
+        half: np.ndarray = np.maximum(0.5 * (own + np.roll(own, -1)) - between, 0.0)
+        return half
 
     def _student(self, weights: np.ndarray, readouts: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         w = np.asarray(weights, dtype=float)

@@ -14,7 +14,7 @@ from typing import Any
 from ..networks.comparison import Mean
 from .table import Table
 
-__all__ = ["dynamics", "measurements", "source"]
+__all__ = ["dynamics", "measurements", "nishimori", "source"]
 
 
 @cache
@@ -58,4 +58,10 @@ def measurements(item: str) -> Table:
 def dynamics() -> list[dict[str, Any]]:
     """Overlaps along two HMC runs at d = 200 (see ``source()['dynamics']`` for the case)."""
     runs: list[dict[str, Any]] = _data()["dynamics"]
+    return runs
+
+
+def nishimori() -> dict[str, dict[str, list[float]]]:
+    """e₁₂/e₀₁ - 1 along two HMC runs, by their start (see ``source()['nishimori']``)."""
+    runs: dict[str, dict[str, list[float]]] = _data()["nishimori"]
     return runs

@@ -22,6 +22,7 @@ NAMES = {
     "hmc-sigma3": "HMC on sigma3, Gaussian and uniform weights (beyond the paper)",
     "phase-diagram": "phases over width and data (beyond the paper)",
     "classification": "classification with and without noise (beyond the paper)",
+    "nishimori": "two chains differ as a chain and the teacher do, along HMC runs (beyond the paper)",
     "limits": "bounds, few and many data, exact and universal cases",
     "numbers": "every number that the paper prints for its theory, against ours",
 }

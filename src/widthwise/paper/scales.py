@@ -139,6 +139,11 @@ _TABLE: dict[str, dict[str, dict[str, Any]]] = {
         },
         "paper": {"d": 150, "n_seeds": 16, "alphas": _steps(0.5, 4.0, 0.5), "iterations": {"gamp_rie": 200}},
     },
+    "nishimori": {
+        "smoke": {"d": 16, "iterations": {"hmc": 40}},
+        "laptop": {"d": 40, "n_seeds": 3, "iterations": {"hmc": 250}},
+        "paper": {"d": 150, "n_seeds": 4, "iterations": {"hmc": 1000}},
+    },
     "phase-diagram": {"smoke": {"n_points": 6}, "laptop": {"n_points": 50}, "paper": {"n_points": 120}},
     "hardness-adam": {
         "smoke": {
