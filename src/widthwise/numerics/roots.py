@@ -91,10 +91,12 @@ def newton_rows(
     *,
     rtol: float,
     max_steps: int,
+    on_better: Callable[[np.ndarray, np.ndarray], None] = lambda rows, which: None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Newton's method on independent systems, one a row; the best point and residual of each.
 
-    ``equations(rows, z)`` gives errors and Jacobians for some of the rows. A row is left
+    ``equations(rows, z)`` gives errors and Jacobians for some of the rows, and ``on_better(rows, which)`` is
+    told which of these, the numbers ``rows``, have come to a point better than any before. A row is left
     when it has converged, when it is at its rounding level, or when its residual has not
     halved in six steps (first guesses that belong to no solution end like this).
     """
@@ -108,6 +110,7 @@ def newton_rows(
         size = np.where(np.isfinite(size), size, np.inf)
         is_better = size < residual[active]
         best[active[is_better]] = z[active[is_better]]
+        on_better(active[is_better], is_better)
         is_rounding = ~is_better & (residual[active] < 100 * rtol)
         residual[active] = np.minimum(residual[active], size)
         is_stalled = residual[active] > 0.5 * before[step % _PATIENCE, active]

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -45,7 +46,24 @@ _KINK = 1e-3
 
 
 @dataclass
-class System:
+class _Rows:
+    """Arrays of one length, a row for each point."""
+
+    def __getitem__(self, rows: Bools | Integers | slice) -> Self:
+        return type(self)(*(getattr(self, f.name)[rows] for f in fields(self)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
+
+    def put(self, rows: Integers, new: Self) -> None:
+        """Replace some rows."""
+        for f in fields(self):
+            getattr(self, f.name)[rows] = getattr(new, f.name)
+
+
+@dataclass
+class System(_Rows):
     """Equations of a family at given u, ln α, and their derivatives in the unknowns z and in u."""
 
     errors: Array
@@ -57,7 +75,7 @@ class System:
 
 
 @dataclass
-class Points:
+class Points(_Rows):
     """Solutions along a family, one a row."""
 
     u: Array
@@ -71,18 +89,6 @@ class Points:
 
     def __len__(self) -> int:
         return self.u.size
-
-    def __getitem__(self, rows: Bools | Integers | slice) -> Points:
-        return Points(*(getattr(self, f.name)[rows] for f in fields(self)))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Points]) -> Points:
-        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
-
-    def put(self, rows: Integers, new: Points) -> None:
-        """Replace some rows."""
-        for f in fields(Points):
-            getattr(self, f.name)[rows] = getattr(new, f.name)
 
     @property
     def is_good(self) -> Bools:
@@ -140,13 +146,15 @@ class Family(ABC):
         u = np.asarray(u, dtype=float)
         z = self.guess(u) if start is None else start
 
+        best = _Best()
+
         def equations(rows: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            s = self.system(u[rows], z)
+            s = best.seen(self.system(u[rows], z))
             return s.errors, s.by_z
 
         with np.errstate(all="ignore"):  # guesses may run away: their residual says so
-            z, residual = newton_rows(equations, z, rtol=_RTOL, max_steps=_MAX_STEPS)
-            return self._points(u, z, residual)
+            z, residual = newton_rows(equations, z, rtol=_RTOL, max_steps=_MAX_STEPS, on_better=best.keep)
+            return _points(u, z, residual, best.system)
 
     def near(self, u: np.ndarray, start: np.ndarray) -> Points:
         """:meth:`at` from the given start; where that fails, from a first guess."""
@@ -164,31 +172,26 @@ class Family(ABC):
     def at_alpha(self, log_alpha: np.ndarray, u: np.ndarray, z: np.ndarray) -> Points:
         """The solutions at given α that Newton's method reaches from (u, z)."""
 
+        best = _Best()
+
         def equations(rows: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            s = self.only(rows).system(y[:, -1], y[:, :-1])
+            s = best.seen(self.only(rows).system(y[:, -1], y[:, :-1]))
             errors = np.column_stack([s.errors, s.log_alpha - log_alpha[rows]])
             upper = np.concatenate([s.by_z, s.by_u[..., None]], axis=2)
             lower = np.column_stack([s.alpha_by_z, s.alpha_by_u])[:, None, :]
             return errors, np.concatenate([upper, lower], axis=1)
 
         with np.errstate(all="ignore"):
-            y, residual = newton_rows(equations, np.column_stack([z, u]), rtol=_RTOL, max_steps=_MAX_STEPS)
-            points = self._points(y[:, -1], y[:, :-1], residual)
+            y, residual = newton_rows(
+                equations,
+                np.column_stack([z, u]),
+                rtol=_RTOL,
+                max_steps=_MAX_STEPS,
+                on_better=best.keep,
+            )
+            points = _points(y[:, -1], y[:, :-1], residual, best.system)
         points.log_alpha = np.where(points.is_good, log_alpha, points.log_alpha)
         return points
-
-    def _points(self, u: np.ndarray, z: np.ndarray, residual: np.ndarray) -> Points:
-        s = self.system(u, z)
-        n, m = z.shape
-        good: Bools = np.all(np.isfinite(s.by_z), axis=(1, 2)) & np.all(np.isfinite(s.by_u), axis=1)
-        determinant = np.linalg.det(np.where(good[:, None, None], s.by_z, np.eye(m)))
-        good &= determinant != 0
-        z_slope = np.zeros((n, m))
-        if m and good.any():
-            z_slope[good] = np.linalg.solve(s.by_z[good], -s.by_u[good][..., None])[..., 0]
-        slope = s.alpha_by_u + np.sum(s.alpha_by_z * z_slope, axis=1)
-        slope[~good] = np.nan
-        return Points(u, z, s.log_alpha, residual, z_slope, slope)
 
     def along(self, start: Points, log_alpha: float) -> Points | None:
         """The point at α of the monotone piece of ln α(u) that ``start``, one row, is on; None past its end.
@@ -586,6 +589,40 @@ class Family(ABC):
             if not active.size:
                 break
         return result, is_empty
+
+
+class _Best:
+    """The equations at the best point that each row has been at, as Newton's method goes on."""
+
+    system: System
+
+    def __init__(self) -> None:
+        self._is_first = True
+
+    def seen(self, system: System) -> System:
+        """Note the equations at the newest points: of all rows the first time, then of some."""
+        self._newest = system
+        if self._is_first:
+            self.system, self._is_first = system[np.arange(len(system.log_alpha))], False
+        return system
+
+    def keep(self, rows: Integers, which: Bools) -> None:
+        """Of the newest points those that are better than any before."""
+        self.system.put(rows, self._newest[which])
+
+
+def _points(u: Array, z: Array, residual: Array, s: System) -> Points:
+    """Points with their slopes along the curve, given the equations there."""
+    n, m = z.shape
+    good: Bools = np.all(np.isfinite(s.by_z), axis=(1, 2)) & np.all(np.isfinite(s.by_u), axis=1)
+    determinant = np.linalg.det(np.where(good[:, None, None], s.by_z, np.eye(m)))
+    good &= determinant != 0
+    z_slope = np.zeros((n, m))
+    if m and good.any():
+        z_slope[good] = np.linalg.solve(s.by_z[good], -s.by_u[good][..., None])[..., 0]
+    slope = s.alpha_by_u + np.sum(s.alpha_by_z * z_slope, axis=1)
+    slope[~good] = np.nan
+    return Points(u, z, s.log_alpha, residual, z_slope, slope)
 
 
 def _choose(condition: np.ndarray, one: Points, other: Points) -> Points:
