@@ -297,3 +297,14 @@ def test_two_curves_at_one_parameter():
     small = np.argmin(np.where(before.readout_values == 0, np.inf, np.abs(before.readout_values)))
     assert ww.solve(problem, second.alpha * 0.999).weight_overlap[small] == 0
     assert 0 < ww.solve(problem, second.alpha * 1.001).weight_overlap[small] < 0.05
+
+
+def test_steep_activations_whose_kernel_is_rounding_up_to_large_overlaps():
+    """g' of sin(9.6x) is 1e-17 at an overlap of one half, where rounding made it negative."""
+    weights = standardised(
+        np.array([-2.4026, -0.71784, -0.5861, -0.4528, 0.62004, 1.36364]),
+        np.array([0.08145, 0.20918, 0.10355, 0.04736, 0.4486, 0.10986]),
+    )
+    readouts = ww.readouts.PowerLaw(exponent=0.123, size=44)
+    problem = ww.Problem("sin(9.577*x)+1.778", weights, readouts, 0.1116, 0.8121)
+    assert_sound(problem, 0.0508432651274136)

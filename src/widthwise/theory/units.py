@@ -90,6 +90,8 @@ def evaluate_units(activation: Activation, weights: WeightLaw, snr: Array) -> Un
         kernel[is_small] = activation.tail_kernel(q)
         kernel_slope[is_small] = activation.tail_kernel_slope(q)
         curvature[is_small] = activation.tail_kernel_curvature(q)
+    # Steep activations have a tiny g' up to where Q is large, and rounding may make it negative.
+    kernel_slope, curvature = np.maximum(kernel_slope, 0.0), np.maximum(curvature, 0.0)
     return UnitValues(
         snr,
         overlap,
