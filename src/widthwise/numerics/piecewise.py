@@ -3,8 +3,8 @@
 A panel is accepted when the last coefficients of its series are below the tolerance, when halving it has not
 made them smaller (the function itself is known no better), or when it has become as narrow as allowed.
 
-Series are fitted in Chebyshev polynomials T_k and evaluated in powers of t: coefficients that fall faster than
-the largest one of T_k grows, as 2.4^k, lose nothing, and a few points cost one small matrix product.
+Series are fitted in Chebyshev polynomials T_k and evaluated in powers of t: coefficients that fall faster
+than the largest one of T_k grows, as 2.4^k, lose nothing, and a few points cost one small matrix product.
 """
 
 from __future__ import annotations

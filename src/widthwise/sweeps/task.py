@@ -25,9 +25,10 @@ from .._import_path import imported
 from ..learners import LEARNERS
 from ..networks.instance import Instance, sample_instance
 from ..problem import Problem
+from .aside import move_aside
 from .result import Result, failure, success
 
-__all__ = ["DISK_ERRORS", "Interrupted", "Task", "find_learner", "run_task"]
+__all__ = ["DISK_ERRORS", "Interrupted", "Task", "find_learner", "key_of", "run_task"]
 
 
 DISK_ERRORS = {
@@ -98,7 +99,7 @@ class Task:
     @cached_property
     def key(self) -> str:
         """Hash of the description: 32 hexadecimal digits."""
-        return hashlib.sha256(self.text.encode()).hexdigest()[:32]
+        return key_of(self.text)
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any] | str) -> Task:
@@ -130,6 +131,11 @@ class Task:
 
     def __str__(self) -> str:
         return f"{self.learner} d={self.d} alpha={self.alpha:g} seed={self.seed}"
+
+
+def key_of(text: str) -> str:
+    """The key of a description in canonical JSON."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def canonical(value: Any) -> str:
@@ -172,7 +178,9 @@ def run_task(
         if checkpoint_dir is not None and "checkpoint" in accepted and Path(checkpoint_dir).is_dir():
             checkpoint = Path(checkpoint_dir) / f"{task.key}.npz"
             options["checkpoint"] = checkpoint
-        is_continued = checkpoint is not None and os.path.lexists(checkpoint)
+            if os.path.lexists(checkpoint) and not checkpoint.is_file():  # a pipe would be waited for
+                move_aside(checkpoint)
+        is_continued = checkpoint is not None and checkpoint.exists()
         try:
             result = success(task, lambda: learner(task.instance, **options))
         except Exception as error:
@@ -181,7 +189,7 @@ def run_task(
             # Torn, of another version, or of something else: what the checkpoint may be to blame for is tried
             # without it before it counts.
             with contextlib.suppress(FileNotFoundError):
-                os.replace(checkpoint, checkpoint.with_name(checkpoint.name + ".damaged"))
+                move_aside(checkpoint)
             result = success(task, lambda: learner(task.instance, **options))
     except Exception as error:
         if _is_of_the_disk(error):
