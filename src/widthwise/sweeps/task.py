@@ -21,6 +21,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from .._bad_value import shown
 from .._import_path import imported
 from ..learners import LEARNERS
 from ..networks.instance import Instance, sample_instance
@@ -153,8 +154,11 @@ def find_learner(name: str) -> Callable[..., Any]:
             )
         return LEARNERS[name]
     found: Callable[..., Any] = imported(name, "learner")
-    if not callable(found):
-        raise ValueError(f"learner {name!r} is not a function of an instance")
+    try:
+        inspect.signature(found)
+    except (TypeError, ValueError):
+        message = f"learner {name!r} is not a function of an instance, or does not say what it takes"
+        raise ValueError(message) from None
     return found
 
 
@@ -255,13 +259,21 @@ def _plain_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]
     plain: dict[str, Any] = {}
     for name, value in settings.items():
         try:
-            plain[name] = json.loads(json.dumps(value, allow_nan=False, default=_plain_number))
-        except (TypeError, ValueError):
+            text = json.dumps(value, allow_nan=False, default=_plain_number)
+            plain[name] = json.loads(text, parse_int=_whole_number)
+        except (TypeError, ValueError, RecursionError):
+            got = shown(value) if isinstance(value, (int, float)) else type(value)
             raise ValueError(
-                f"setting {name!r} of {learner} must be a finite number, a text, true or false, or a list of "
-                f"them, so that it can be written down; got {value if type(value) is float else type(value)}"
+                f"setting {name!r} of {learner} must be a finite number < 1e300, a text, true or false, or a "
+                f"list of them, so that it can be written down; got {got}"
             ) from None
     return plain
+
+
+def _whole_number(text: str) -> int:
+    if len(text) > 300:
+        raise ValueError("too large to be counted with")
+    return int(text)
 
 
 def _plain_number(value: Any) -> Any:
