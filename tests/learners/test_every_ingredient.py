@@ -66,7 +66,7 @@ def test_activations_of_ones_own(learner, activation):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", ["hmc", "adam"])
+@pytest.mark.parametrize("learner", ["hmc", "adam", "metropolis"])
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_one_to_three_inputs_run_or_are_refused_in_a_sentence(learner, d):
     run, words = LEARNERS[learner][0], []
