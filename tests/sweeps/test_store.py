@@ -142,6 +142,28 @@ def test_truncated_file_is_run_again_without_verify(tmp_path):
     assert report.n_done == 1 and store.verify() == {}
 
 
+def test_a_file_cut_off_anywhere_is_damage(tmp_path):
+    """Also right behind its signature, and one byte before its end."""
+    tasks = tasks_of(d=10, alpha=1.5)
+    filled(tmp_path, tasks)
+    path = tmp_path / "results" / f"{tasks[1].key}.nc"
+    image = path.read_bytes()
+    for size in sorted({1, 7, 8, 9, 96, 512, len(image) - 1, *range(11, len(image), len(image) // 20)}):
+        path.write_bytes(image[:size])
+        store = open_store(tmp_path)
+        assert list(store.damaged) == [path.name] and len(store) == 2, size
+
+
+@pytest.mark.parametrize("moment", [0, 2**62], ids=["1970", "2116"])
+def test_clocks_that_are_wrong_do_not_matter(tmp_path, moment):
+    tasks = tasks_of(d=10, alpha=1.5)
+    filled(tmp_path, tasks[:2])
+    for path in (tmp_path / "results").iterdir():
+        os.utime(path, ns=(moment, moment))
+    report = rerun(Sweep(PROBLEMS[:1], 10, 1.5, 3, [WALK]), tmp_path)
+    assert (report.n_kept, report.n_done) == (2, 1) and open_store(tmp_path).verify() == {}
+
+
 def test_prune_removes_only_what_is_left_over(tmp_path):
     tasks = tasks_of(d=10)
     store = filled(tmp_path, [*tasks, Task(PROBLEMS[0], 10, 1.0, 0, "trivial_learners:raises")])
