@@ -435,6 +435,8 @@ def test_a_store_that_may_not_be_read_is_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "results")
     with pytest.raises(StoreError, match="may not be read"):
         open_store(tmp_path)
+    with pytest.raises(StoreError, match="may not be read"):
+        rerun(Sweep(PROBLEMS[:1], 10, 1.5, 3, [WALK]), tmp_path)
 
 
 def test_numbers_that_json_has_no_word_for_survive_the_index(tmp_path):

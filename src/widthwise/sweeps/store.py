@@ -48,10 +48,8 @@ def open_store(path: str | os.PathLike[str]) -> Store:
     folder = Path(path)
     if not os.path.isdir(folder):
         raise StoreError(f"there is no store {str(folder)!r}; a sweep makes one")
-    results = folder / "results"
-    if not all(os.access(place, os.R_OK | os.X_OK) for place in (folder, results) if place.is_dir()):
-        raise StoreError(f"the store {str(folder)!r} may not be read; ask its owner, or see 'ls -l'")
-    if not results.is_dir() and any(folder.iterdir()):
+    _require_reading(folder)
+    if not (folder / "results").is_dir() and any(folder.iterdir()):
         raise StoreError(f"{str(folder)!r} is not a store: it has no folder 'results'")
     return Store(folder)
 
@@ -163,6 +161,7 @@ class Store(Plotted):
             probe = self.path / f".probe-{os.getpid()}"
             probe.write_bytes(b"")
             probe.unlink()
+        _require_reading(self.path)
 
     def write(self, result: Result, image: bytes | None = None) -> None:
         """Keep a result: under another name, synced, then renamed.
@@ -317,6 +316,13 @@ class Store(Plotted):
                 f"the store {str(self.path)!r} cannot be written: {reason}; what was finished is kept, "
                 "and the same command goes on from there"
             ) from error
+
+
+def _require_reading(folder: Path) -> None:
+    """Refuse a store whose files cannot be listed: all results would seem to be missing."""
+    for place in (folder, folder / "results"):
+        if os.path.isdir(place) and not os.access(place, os.R_OK | os.X_OK):
+            raise StoreError(f"the store {str(folder)!r} may not be read; ask its owner, or see 'ls -l'")
 
 
 def _what_is_wrong(path: Path) -> DamagedFile | None:
