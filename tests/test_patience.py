@@ -39,13 +39,16 @@ def test_fixed_waits_are_found():
 
 def test_reports_of_repeated_tests_are_counted():
     report = """<testsuites><testsuite>
-    <testcase classname="tests.a.test_b" name="one" />
+    <testcase classname="tests.a.test_b" name="one[round1]" />
+    <testcase classname="tests.a.test_b" name="five[y-round12]" />
+    <testcase classname="tests.a.test_b" name="six[round2-y]" />
     <testcase classname="tests.a.test_b" name="two[x]"><failure message="late">where</failure></testcase>
     <testcase classname="tests.a.test_b" name="three"><skipped message="no"/></testcase>
     <testcase classname="tests.a.test_b" name="four"><error message="fixture">at</error></testcase>
     </testsuite></testsuites>"""
     found = {test.partition("::")[2]: (kind, words) for test, kind, words in outcomes(report)}
-    assert found["one"] == ("passed", "") and found["three"][0] == "skipped"
+    assert found["one"] == found["five[y]"] == found["six[y]"] == ("passed", "")
+    assert found["three"][0] == "skipped"
     assert found["two[x]"] == ("failed", "late\nwhere") and found["four"] == ("failed", "fixture\nat")
 
 

@@ -28,3 +28,12 @@ def test_lowest_versions_are_stated_for_all_and_run_by_the_workflow():
     found = lowest()
     assert {"numpy", "scipy", "typer", "jax", "scikit-learn", "dash", "distributed"} <= found.keys()
     assert "make test-lowest" in (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+
+
+def test_the_workflow_attacks_every_week():
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    jobs = re.split(r"\n  (?=\w+:\n)", text.partition("\njobs:")[2])
+    weekly = "".join(job for job in jobs if "github.event_name == 'schedule'" in job)
+    assert "cron:" in text
+    for target in ("fuzz", "kills", "soak", "repeat", "newest"):
+        assert f"run: make {target}" in weekly, target

@@ -75,8 +75,9 @@ def main() -> int:
                 kind = Here if n_stores % 3 else OnDask
                 with kind(Path(scratch, f"store{n_stores}"), rng) as round_:
                     counts += round_.run(expected, options.n - sum(counts.values()), end)
-        except Fault as fault:
-            print(f"FAULT in store {n_stores}: {fault}")
+                print(f"{sum(counts.values())} kills, {n_stores} sweeps", flush=True)
+        except (Fault, AssertionError) as fault:
+            print(f"FAULT in store {n_stores} after {sum(counts.values())} kills in others: {fault}")
             return 1
     for (what, when), n in sorted(counts.items()):
         print(f"{n:5d}  {what}, {when}")
@@ -95,6 +96,7 @@ class Here:
     def __init__(self, folder: Path, rng: np.random.Generator) -> None:
         self.store, self.rng = Store(folder), rng
         self.driver: subprocess.Popen[str] | None = None
+        self.last_killed = "nobody"
 
     def __enter__(self) -> Here:
         return self
@@ -139,13 +141,14 @@ class Here:
         calm = time.monotonic() + 0.3 * float(self.rng.random())  # or a moment, before there are any
 
         def is_time() -> bool:
+            self.repair()  # workers may end some time after their scheduler
             seen.update(events(self.store))
             is_calm = time.monotonic() > calm
             return driver.poll() is not None or (is_calm and len(seen) >= len(before) + patience)
 
         before = events(self.store)
         seen |= before
-        until(is_time)
+        until(is_time, f"nothing happens after the kill of a {self.last_killed} ({type(self).__name__})")
         if driver.poll() is not None:
             if len(digests(self.store)) < len(expected) and driver.returncode == 0:
                 return  # a task that was killed too often in one run is left for the next
@@ -164,6 +167,7 @@ class Here:
         else:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        self.last_killed = what
         counts[what, when] += 1
         found = digests(self.store)
         if not found.items() <= expected.items():

@@ -8,11 +8,12 @@ the command line, a line of a sweep file, a sentence beside a control of the pag
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["BadValue", "Remedy", "did_you_mean", "plural"]
+__all__ = ["BadValue", "Remedy", "did_you_mean", "plural", "shown"]
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,8 @@ class BadValue(ValueError):
         """The sentence for a place ("python", "command", "file" or "page"), with its name of the field."""
         text = self.rule.replace("{field}", self.field if name is None else name)
         if self.value is not None:
-            text += f"; got {self.value:.10g}" if isinstance(self.value, float) else f"; got {self.value!r}"
+            is_float = isinstance(self.value, float)
+            text += f"; got {self.value:.10g}" if is_float else f"; got {shown(self.value, 500)}"
         remedy = self.remedy if isinstance(self.remedy, str) else getattr(self.remedy, place)
         text += f"; {remedy}" if remedy else ""
         is_named = self.rule.startswith("{field}") or name is None or name == self.field
@@ -68,6 +70,14 @@ class BadValue(ValueError):
             return error if error.field == field else cls(field, error.rule, error.value, error.remedy)
         text = str(error)
         return cls(field, text.replace(field, "{field}", 1) if text.startswith(f"{field} ") else text)
+
+
+def shown(value: Any, most: int = 60) -> str:
+    """A value as it is written, shortened where that is long."""
+    if isinstance(value, int) and value.bit_length() > 200:  # Python itself refuses to write the longest
+        return f"a whole number of about {round(value.bit_length() * math.log10(2))} digits"
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def did_you_mean(word: object, known: Iterable[str], n: int = 2) -> str:

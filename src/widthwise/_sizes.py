@@ -37,9 +37,13 @@ MEANINGS = {
 
 
 def positive(field: str, value: Any) -> float:
-    """A finite number > 0; texts are read as numbers."""
+    """A finite number > 0; texts are read as numbers, true and false are none."""
     try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
         number = float(value)
+    except OverflowError:
+        raise BadValue(field, f"{{field}} must be > 0 and < 1e308 ({MEANINGS[field]})", value) from None
     except (TypeError, ValueError):
         raise BadValue(field, f"{{field}} must be a number > 0 ({MEANINGS[field]})", value) from None
     if not (number > 0 and math.isfinite(number)):
@@ -87,7 +91,11 @@ def gamma_from(k: Any, d: Any) -> float:
 
 def noise_from(snr: Any, output_power: float) -> float:
     """Δ = r_K/snr."""
-    return output_power / positive("snr", snr)
+    noise = output_power / positive("snr", snr)
+    if not 0 < noise < math.inf:
+        rule = f"the variance of the noise, {output_power:.4g}/{{field}}, must be a finite number > 0"
+        raise BadValue("snr", rule, positive("snr", snr), "take a number of a usual size")
+    return noise
 
 
 def conversions(**made: tuple[float, str]) -> str:

@@ -328,9 +328,11 @@ def _channel(given: Mapping[str, Any]) -> Any:
 
 def _is_zero(given: Any) -> bool:
     """Whether a variance of noise is given as 0, as a number or a text."""
+    if isinstance(given, (bool, np.bool_)):
+        return False
     try:
         return isinstance(given, (int, float, str, np.generic)) and float(given) == 0
-    except ValueError:
+    except (ValueError, OverflowError):
         return False
 
 

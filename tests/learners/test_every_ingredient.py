@@ -66,18 +66,19 @@ def test_activations_of_ones_own(learner, activation):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("learner", ["hmc", "adam"])
+@pytest.mark.parametrize("learner", ["hmc", "adam", "metropolis"])
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_one_to_three_inputs_run_or_are_refused_in_a_sentence(learner, d):
-    run, words = LEARNERS[learner][0], []
-    settings = [{}, {"n_chains": 2}, {"learn_readouts": True}, {"start": "teacher"}]
+    (run, weights), words = LEARNERS[learner], []
+    third = {"temperatures": [1.0, 2.0]} if learner == "metropolis" else {"learn_readouts": True}
+    settings = [{}, {"n_chains": 2}, third, {"start": "teacher"}]
     settings += [{"held_out": 0.3}, {"width": 3, "normalise_rows": True}] if learner == "adam" else []
     specs = ["relu", "heaviside", "sigma3", "abs(x)", "tanh(2*x)"]
     laws = ["gaussian", "rademacher", "homogeneous", "four-point"]
     channels = [0.1, "poisson:2,shift=0", "laplace:0.2", "sign:shift=0"]
     for i, (gamma, alpha) in enumerate([(0.3, 4.0), (1.7, 0.2), (1.7, 4.0), (6.0, 1.0)], start=4 * d + 1):
         activation, law, channel, more = (one[i % len(one)] for one in (specs, laws, channels, settings))
-        problem = ww.Problem(activation, readouts=law, channel=channel, gamma=gamma)
+        problem = ww.Problem(activation, weights, readouts=law, channel=channel, gamma=gamma)
         try:
             found = run(sample_instance(problem, d=d, alpha=alpha, seed=1), iterations=4, seed=1, **more)
         except ValueError as error:

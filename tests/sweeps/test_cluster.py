@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -112,6 +113,46 @@ def test_cluster_that_loses_a_worker_and_its_scheduler(tmp_path, cluster):
     assert not driver.is_alive() and reports[0].n_failed == 0
     assert reports[0].n_done == 40
     assert digests(tmp_path / "cluster") == digests(tmp_path / "local")
+
+
+SIMULATE = "import sys; from widthwise.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("is_over", [False, True], ids=["at once", "while it waits for another scheduler"])
+def test_ctrl_c_with_a_cluster_that_is_gone_is_prompt(tmp_path, cluster, is_over):
+    file, store = tmp_path / "sweep.toml", tmp_path / "store"
+    file.write_text(
+        'd = 10\nalpha = 0.5\nseeds = 9\n[[problem]]\nactivation = "relu"\ngamma = 0.6\n'
+        f'[[learner]]\nname = "trivial_learners:walk"\nhold = "{tmp_path / "never"}"\n'
+    )
+    scheduler, worker = cluster.scheduler(), cluster.worker()
+    driver = subprocess.Popen(
+        [sys.executable, "-c", SIMULATE]
+        + ["simulate", str(file), "--store", str(store), "--cluster", cluster.address],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([HERE, *sys.path])},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    try:
+        until(lambda: list(store.glob("results/*.nc")) and len(list(store.glob("checkpoints/*.npz"))) == 1)
+        for process in (worker, scheduler):
+            process.kill()
+            process.wait()
+        if is_over:
+            time.sleep(12.0)  # longer than a client of Dask tries to connect
+        start = time.monotonic()
+        driver.send_signal(signal.SIGINT)
+        said = driver.communicate(timeout=PATIENCE)[1]
+        seconds = time.monotonic() - start
+    finally:
+        driver.kill()
+        driver.wait()
+    assert driver.returncode == 130 and "1 result is kept" in said and "Traceback" not in said
+    assert seconds < PATIENCE / 10, f"{seconds:.1f} s"
+    assert len(open_store(store)) == 1
 
 
 def test_no_scheduler_is_a_sentence(monkeypatch):

@@ -324,6 +324,28 @@ def test_checkpoint_of_anything_is_set_aside_and_the_task_started_again(tmp_path
     assert not checkpoint.exists()
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("learner", [WALK, "hmc"])
+@pytest.mark.parametrize("kind", ["pipe", "folder", "link", "endless"])
+def test_checkpoint_that_is_no_file_is_set_aside_too(tmp_path, learner, kind):
+    task = Task(PROBLEM, 6, 1.0, 0, learner, {"iterations": 3} if learner == "hmc" else {})
+    store = Store(tmp_path)
+    store.prepare()
+    checkpoint = store.checkpoints / f"{task.key}.npz"
+    before = checkpoint.with_name(f"{checkpoint.name}.damaged")
+    before.write_text("of an earlier time")
+    if kind == "pipe":
+        os.mkfifo(checkpoint)
+    elif kind == "folder":
+        checkpoint.mkdir()
+    else:
+        checkpoint.symlink_to({"link": "nowhere", "endless": "/dev/zero"}[kind])
+    with ThreadPoolExecutor(1) as threads:
+        assert run_tasks([task], store, executor=threads, progress=False).n_done == 1
+    assert os.path.lexists(checkpoint.with_name(f"{checkpoint.name}.damaged1")) and not checkpoint.exists()
+    assert before.read_text() == "of an earlier time"
+
+
 def test_ctrl_c_is_repeated_for_a_worker_that_was_just_about_to_begin(tmp_path, monkeypatch):
     """The first one is lost, as where a call has been sent and has not begun."""
     calls, interrupt = [], LocalProcesses.interrupt

@@ -142,6 +142,28 @@ def test_truncated_file_is_run_again_without_verify(tmp_path):
     assert report.n_done == 1 and store.verify() == {}
 
 
+def test_a_file_cut_off_anywhere_is_damage(tmp_path):
+    """Also right behind its signature, and one byte before its end."""
+    tasks = tasks_of(d=10, alpha=1.5)
+    filled(tmp_path, tasks)
+    path = tmp_path / "results" / f"{tasks[1].key}.nc"
+    image = path.read_bytes()
+    for size in sorted({1, 7, 8, 9, 96, 512, len(image) - 1, *range(11, len(image), len(image) // 20)}):
+        path.write_bytes(image[:size])
+        store = open_store(tmp_path)
+        assert list(store.damaged) == [path.name] and len(store) == 2, size
+
+
+@pytest.mark.parametrize("moment", [0, 2**62], ids=["1970", "2116"])
+def test_clocks_that_are_wrong_do_not_matter(tmp_path, moment):
+    tasks = tasks_of(d=10, alpha=1.5)
+    filled(tmp_path, tasks[:2])
+    for path in (tmp_path / "results").iterdir():
+        os.utime(path, ns=(moment, moment))
+    report = rerun(Sweep(PROBLEMS[:1], 10, 1.5, 3, [WALK]), tmp_path)
+    assert (report.n_kept, report.n_done) == (2, 1) and open_store(tmp_path).verify() == {}
+
+
 def test_prune_removes_only_what_is_left_over(tmp_path):
     tasks = tasks_of(d=10)
     store = filled(tmp_path, [*tasks, Task(PROBLEMS[0], 10, 1.0, 0, "trivial_learners:raises")])
@@ -260,18 +282,74 @@ def test_an_index_of_anything_is_made_again(tmp_path, line):
     assert len(open_store(tmp_path)) == 3 and open_store(tmp_path).verify() == {}
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "loop"])
-def test_what_is_no_file_is_named_and_kept(tmp_path, kind):
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"key": ["x"]},
+        {"key": None},
+        {"description": "{}"},
+        {"description": 3},
+        {"status": "perhaps"},
+        {"error": []},
+        {"seconds": "long"},
+        {"values": [1]},
+        {"dims": "none"},
+    ],
+    ids=str,
+)
+def test_lines_that_are_signed_but_of_other_types_are_no_lines(tmp_path, change):
     tasks = tasks_of(d=10, alpha=1.5)
-    store = filled(tmp_path, tasks[:2])
-    path = tmp_path / "results" / f"{tasks[2].key}.nc"
+    filled(tmp_path, tasks)
+    truth, index = open_store(tmp_path).to_dataframe(), tmp_path / "index.jsonl"
+    texts = [line.split(" ", 1)[1] for line in index.read_text().splitlines() if line]
+    changed = [json.dumps(json.loads(text) | change) for text in texts]
+    index.write_text("".join(f"{_mark(text)} {text}\n" for text in changed))
+    assert open_store(tmp_path).to_dataframe().equals(truth) and open_store(tmp_path).verify() == {}
+
+
+def _make(kind, path):
+    """Something that is no file."""
     {
         "link": lambda: path.symlink_to("nowhere"),
         "loop": lambda: path.symlink_to(path.name),
         "pipe": lambda: os.mkfifo(path),
         "folder": path.mkdir,
+        "endless": lambda: path.symlink_to("/dev/zero"),
     }[kind]()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("kind", ["loop", "pipe", "folder", "endless"])
+def test_what_is_no_index_is_named_kept_and_replaced(tmp_path, kind):
+    tasks = tasks_of(d=10, alpha=1.5)
+    store = filled(tmp_path, tasks[:2])
+    index, aside = tmp_path / "index.jsonl", tmp_path / "index.jsonl.damaged"
+    index.unlink()
+    _make(kind, index)
+    assert len(open_store(tmp_path)) == 2 and not aside.exists()
+    assert list(store.verify(set_aside=False)) == ["index.jsonl"]
+    report = rerun(Sweep(PROBLEMS[:1], 10, 1.5, 3, [WALK]), tmp_path)
+    assert (report.n_kept, report.n_done) == (2, 1) and index.is_file()
+    assert os.path.lexists(aside) and open_store(tmp_path).verify() == {}
+    assert open_store(tmp_path).prune() == [aside.name] and len(open_store(tmp_path)) == 3
+
+
+def test_prune_keeps_what_is_in_folders(tmp_path):
+    store = filled(tmp_path, tasks_of(d=10, alpha=1.5))
+    empty, full = (tmp_path / "results" / f"{name}.nc.damaged" for name in ("empty", "full"))
+    empty.mkdir()
+    full.mkdir()
+    (full / "precious").touch()
+    assert store.prune() == [str(empty.relative_to(tmp_path))] and (full / "precious").exists()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder", "loop", "endless"])
+def test_what_is_no_file_is_named_and_kept(tmp_path, kind):
+    tasks = tasks_of(d=10, alpha=1.5)
+    store = filled(tmp_path, tasks[:2])
+    path = tmp_path / "results" / f"{tasks[2].key}.nc"
+    _make(kind, path)
     assert list(open_store(tmp_path).damaged) == [path.name]
     assert list(store.verify(set_aside=False)) == [path.name]
     with pytest.raises(StoreError, match="is damaged"):
@@ -336,6 +414,29 @@ def test_place_that_is_no_store(tmp_path):
         open_store(tmp_path)
     with pytest.raises(KeyError, match="0 results have a key"):
         Store(tmp_path).read("abc")
+    with pytest.raises(StoreError, match="there is no store 'xxx"):
+        open_store("x" * 300)
+    with pytest.raises(StoreError, match="NUL"):
+        Store("a\0b")
+
+
+@pytest.mark.parametrize("place", ["", "results", "checkpoints"])
+def test_files_in_the_place_of_folders_are_a_sentence(tmp_path, place):
+    (tmp_path / "store").mkdir()
+    path = tmp_path / "store" / place if place else tmp_path / "file"
+    path.write_text("precious")
+    with pytest.raises(StoreError, match="no folder stands in the place of one; move it away"):
+        rerun(Sweep(PROBLEMS[:1], 10, 1.5, 3, [WALK]), path if not place else path.parent)
+    assert path.read_text() == "precious"
+
+
+def test_a_store_that_may_not_be_read_is_a_sentence(tmp_path, monkeypatch):
+    filled(tmp_path, [])
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path).name != "results")
+    with pytest.raises(StoreError, match="may not be read"):
+        open_store(tmp_path)
+    with pytest.raises(StoreError, match="may not be read"):
+        rerun(Sweep(PROBLEMS[:1], 10, 1.5, 3, [WALK]), tmp_path)
 
 
 def test_numbers_that_json_has_no_word_for_survive_the_index(tmp_path):

@@ -133,13 +133,79 @@ def test_file_says_the_same(tmp_path):
         ),
         ('"gamp_rie"', '".:b"', 16, "learner '.:b' cannot be imported"),
         ('"gamp_rie"', '":"', 16, "learner ':' cannot be imported"),
+        ('"gamp_rie"', '"builtins:int"', 16, "learner 'builtins:int' is not a function of an instance"),
+        ('"gamp_rie"', '"this_ends_python:x"', 16, "cannot be imported: its module ends Python"),
+        ("d = [10, 12]", f"d = {'9' * 400}", 1, "<= .*, got a whole number of about 400 digits"),
+        ("d = [10, 12]", f"d = 0x{'f' * 5000}", 1, "<= .*, got a whole number of about 6021 digits"),
+        ("d = [10, 12]", f"d = {'9' * 5000}", 1, "a number of too many digits; shorten it"),
+        ('alpha = "0.5:1.5:3"', f"alpha = {'9' * 400}", 2, "numbers > 0 and < 1e.300 .*of about 400 digits"),
+        (
+            'alpha = "0.5:1.5:3"',
+            f'alpha = "0.5:1.5:{"9" * 400}"',
+            2,
+            r"count >= 2 and <= 100000; got .*\.\.\.$",
+        ),
+        ('alpha = "0.5:1.5:3"', 'alpha = "0.5:inf:3"', 2, "alpha must hold numbers > 0 .*, got inf"),
+        ("seeds = 2", f"seeds = {'9' * 400}", 3, "seeds must be a number >= 1 .*of about 400 digits"),
+        ("seeds = 2", f"seeds = [{'9' * 400}]", 3, "whole numbers <= .*of about 400 digits"),
+        ("seeds = 2", "seeds = 2.5", 3, "seeds must hold whole numbers >= 0, got 2.5"),
+        ("noise = 0.2", f"noise = {'9' * 400}", 8, "noise must be > 0 and < 1e308 .*of about 400 digits"),
+        ("noise = 0.2", "noise = true", 8, "noise must be a number > 0 .*; got True"),
+        ("noise = 0.2", "noise = false", 8, "noise must be a number > 0 .*; got False"),
+        ("noise = 0.2", "channel = true", 8, "got True"),
+        ("noise = 0.2", f"channel = {'9' * 400}", 8, "of about 400 digits"),
+        ("noise = 0.2", f"snr = {'9' * 400}", 8, "snr must be > 0 and < 1e308"),
+        ("noise = 0.2", "snr = 1e-320", 8, "variance of the noise, .*, must be a finite number > 0"),
+        ("gamma = 0.6", "gamma = true", 9, "gamma must be a number > 0 .*; got True"),
+        ("gamma = 0.6", f"gamma = {'9' * 400}", 9, "gamma must be > 0 and < 1e308 .*of about 400 digits"),
+        (
+            "damping = 0.1",
+            f"damping = {'9' * 400}",
+            17,
+            "'damping' of gamp_rie must be a finite number < 1e300",
+        ),
+        ("damping = 0.1", f"damping = {'[' * 80}{']' * 80}", 17, "'damping' of gamp_rie must be"),
+        (
+            "damping = 0.1",
+            f"damping = {'[' * 5000}{']' * 5000}",
+            17,
+            "lists or tables within too many others",
+        ),
+        ("seeds = 2", "seeds = 2\nseeds = 3", 4, "cannot overwrite a value"),
     ],
 )
 def test_file_errors_name_the_line(tmp_path, old, new, line, message):
     assert old in GOOD
     path = written(tmp_path, GOOD.replace(old, new))
-    with pytest.raises(SweepFileError, match=f"line {line}: .*{message}"):
+    with pytest.raises(SweepFileError, match=f"line {line}: .*{message}") as caught:
         read_sweep(path)
+    assert "\n" not in str(caught.value) and len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (GOOD.encode("utf-16"), "is no text: .*; save it as UTF-8"),
+        (GOOD.replace("relu", "é").encode("latin-1"), "is no text: .*; save it as UTF-8"),
+        (b"#" * 20_000_001, "has more than 20000000 characters"),
+    ],
+    ids=["utf-16", "latin-1", "endless"],
+)
+def test_files_that_are_no_text_are_a_sentence(tmp_path, content, message):
+    path = tmp_path / "sweep.toml"
+    path.write_bytes(content)
+    with pytest.raises(SweepFileError, match=message):
+        read_sweep(path)
+    with pytest.raises(SweepFileError, match="cannot be read: embedded null byte"):
+        read_sweep("a\0b")
+
+
+def test_marks_and_ends_of_lines_that_editors_write_do_not_matter(tmp_path):
+    wanted = read_sweep(written(tmp_path, GOOD))
+    for text in ("\ufeff" + GOOD, GOOD.replace("\n", "\r\n")):
+        (tmp_path / "sweep.toml").write_bytes(text.encode())
+        assert read_sweep(tmp_path / "sweep.toml") == wanted
+    assert read_sweep(written(tmp_path, GOOD.replace("seeds = 2", "seeds = 2.0"))) == wanted
 
 
 def test_sizes_in_a_file_are_the_ratios_they_stand_for(tmp_path):

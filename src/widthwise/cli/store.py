@@ -136,8 +136,8 @@ def verify(
     wrong = store.verify(set_aside=not only_report)
     for name, reason in wrong.items():
         write(f"{name}: {reason}")
-    n_good = len(store.entries()) - (len(wrong) if only_report else 0)
-    talk(f"{max(n_good, 0)} results are whole, {len(wrong)} damaged")
+    n_good, n_bad = len(store.entries()), len(wrong.keys() - {"index.jsonl"})
+    talk(f"{plural(n_good, 'result is', 'results are')} whole, {n_bad} damaged")
     if wrong:
         raise typer.Exit(1)
 

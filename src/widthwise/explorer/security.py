@@ -25,6 +25,9 @@ MAX_UPLOAD = 200_000
 MAX_REQUEST = 2_000_000
 """Bytes of any request (an upload arrives as base 64, beside the state of the page)."""
 
+_OF_THE_REQUEST = (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError)
+"""Errors that a request which cannot be understood causes."""
+
 _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -99,7 +102,7 @@ def harden(app: Any, hosts: Collection[str] = HOME, token: str | None = None) ->
         code = getattr(error, "code", None)
         if not isinstance(code, int):
             server.logger.warning("a request failed: %s: %s", type(error).__name__, error)
-            code = 400 if isinstance(error, (ValueError, TypeError, KeyError, AttributeError)) else 500
+            code = 400 if isinstance(error, _OF_THE_REQUEST) else 500
         return "the request could not be understood\n", code
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from .._bad_value import BadValue
+from .._bad_value import BadValue, shown
 from .._records import spec_text
 from ..ingredients import channels, readouts
 from ..problem import Problem, bad_values, read_part
@@ -290,7 +290,8 @@ def bounded(state: Mapping[str, Any], name: str) -> float:
     value = _number(state.get(name))
     low, high = LIMITS[name]
     if value is None or not low <= value <= high:
-        got = "nothing" if state.get(name) in (None, "") else state[name]
+        given = state.get(name)
+        got = "nothing" if given in (None, "") else given if isinstance(given, (str, float)) else shown(given)
         raise ValueError(f"{name} must lie between {low:g} and {high:g} ({_MEANINGS[name]}); got {got}")
     return value
 
@@ -336,7 +337,7 @@ def _text(state: Mapping[str, Any], name: str) -> str:
 def _number(value: Any) -> float | None:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
 

@@ -127,7 +127,7 @@ class Table(Generic[Law]):
         if isinstance(given, str):
             return self._from_text(given.strip(), normalise)
         if self.from_number is not None and _is_number(given):
-            return self.from_number(float(given))
+            return self.from_number(given)
         if self.from_scipy is not None and is_scipy_law(given):
             return self.from_scipy(given)
         if self.from_values is not None and isinstance(given, (list, tuple, np.ndarray)):

@@ -40,6 +40,8 @@ class Checkpoint:
         """What was written, None if nothing was; a ValueError if it belongs to another run."""
         if self.path is None or not self.path.exists():
             return None
+        if not self.path.is_file():  # a pipe would be waited for
+            raise OtherRun(f"checkpoint {str(self.path)!r} is not a file; give another path, or move it away")
         try:
             with np.load(self.path, allow_pickle=False) as file:
                 saved = dict(file)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future
 from typing import Any
+from urllib.parse import urlsplit
 
 __all__ = ["ClusterLost", "DaskCluster"]
 
@@ -76,6 +78,7 @@ class DaskCluster(Executor):
         end = time.monotonic() + patience
         while True:
             try:
+                _knock(self.address, min(10.0, patience))
                 self._client = connect(self.address, timeout=min(10.0, patience), set_as_default=False)
                 return
             except (OSError, TimeoutError) as error:
@@ -87,6 +90,18 @@ class DaskCluster(Executor):
                 time.sleep(1.0)
             except ValueError as error:
                 raise ConnectionError(f"{self.address!r} is not an address of a scheduler: {error}") from None
+
+
+def _knock(address: str, seconds: float) -> None:
+    """Raise OSError where nobody listens: a client of Dask itself would take long to be interrupted there."""
+    try:
+        parts = urlsplit(address)
+        place = (parts.hostname, parts.port) if parts.scheme in ("tcp", "tls") else (None, None)
+    except ValueError:  # no address: for Dask to say
+        return
+    if None not in place:
+        with socket.create_connection(place, timeout=seconds):
+            pass
 
 
 def _pass_on(done: Any, future: Future[Any]) -> None:

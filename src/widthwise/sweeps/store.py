@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import itertools
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .._display import Plotted
+from .aside import move_aside
 from .result import Result
 from .result_file import DamagedFile, NewerFile, decode, encode
 from .store_index import Entry, Index
@@ -30,7 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Store", "StoreError", "open_store"]
 
-_DISK = DISK_ERRORS | {errno.EACCES: "it may not be written to", errno.EPERM: "it may not be written to"}
+_DISK = DISK_ERRORS | {
+    errno.EACCES: "it may not be written to",
+    errno.EPERM: "it may not be written to",
+    errno.EEXIST: "something that is no folder stands in the place of one; move it away",
+    errno.ENOTDIR: "something that is no folder stands in the place of one; move it away",
+    errno.EISDIR: "a folder stands in the place of a file; move it away",
+}
 
 
 class StoreError(RuntimeError):
@@ -40,8 +46,9 @@ class StoreError(RuntimeError):
 def open_store(path: str | os.PathLike[str]) -> Store:
     """The store in a folder, for reading."""
     folder = Path(path)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise StoreError(f"there is no store {str(folder)!r}; a sweep makes one")
+    _require_reading(folder)
     if not (folder / "results").is_dir() and any(folder.iterdir()):
         raise StoreError(f"{str(folder)!r} is not a store: it has no folder 'results'")
     return Store(folder)
@@ -52,6 +59,8 @@ class Store(Plotted):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()
+        if "\0" in str(self.path):
+            raise StoreError(f"{str(path)!r} cannot be a store: no name of a folder holds a NUL character")
         self.results = self.path / "results"
         self.checkpoints = self.path / "checkpoints"
         self._index = Index(self.path / "index.jsonl", self.results)
@@ -152,6 +161,7 @@ class Store(Plotted):
             probe = self.path / f".probe-{os.getpid()}"
             probe.write_bytes(b"")
             probe.unlink()
+        _require_reading(self.path)
 
     def write(self, result: Result, image: bytes | None = None) -> None:
         """Keep a result: under another name, synced, then renamed.
@@ -248,9 +258,11 @@ class Store(Plotted):
             wrong[path.name] = str(error)
             if set_aside and not isinstance(error, NewerFile):
                 with contextlib.suppress(OSError):
-                    os.replace(path, _free_name(path))
+                    move_aside(path)
         lines = self._index.wrong_lines()
-        if lines:
+        if self._index.obstacle:
+            wrong["index.jsonl"] = self._index.obstacle
+        elif lines:
             wrong["index.jsonl"] = f"it says something else than the files of {', '.join(lines[:3])}"
             wrong["index.jsonl"] += f" and {len(lines) - 3} more" if len(lines) > 3 else ""
         if set_aside:
@@ -265,7 +277,7 @@ class Store(Plotted):
         if isinstance(error, NewerFile):
             raise StoreError(f"{path.name} is kept as it is: {error}")
         if error is not None:
-            os.replace(path, _free_name(path))
+            move_aside(path)
 
     def prune(self, *, failed: bool = False, keep: Iterable[Task] | None = None) -> list[str]:
         """Remove what is left over: unfinished writes, damaged files, checkpoints of finished tasks.
@@ -274,6 +286,7 @@ class Store(Plotted):
         Returns the names removed. Not while a sweep is running on the store.
         """
         removed = [*self.results.glob("*.part"), *self.results.glob("*.damaged*")]
+        removed += [*self.path.glob("index.*.part"), *self.path.glob("index.jsonl.damaged*")]
         entries = self.entries()
         done = {key for key, entry in entries.items() if entry.status == "done"}
         wanted = None if keep is None else {task.key for task in keep}
@@ -285,8 +298,7 @@ class Store(Plotted):
             if key in done or path.suffix == ".part" or (wanted is not None and key not in wanted):
                 removed.append(path)
         with self.explained():
-            for path in removed:
-                path.unlink(missing_ok=True)
+            removed = [path for path in removed if _remove(path)]
             self._index.rewrite()
         return [str(path.relative_to(self.path)) for path in removed]
 
@@ -306,6 +318,13 @@ class Store(Plotted):
             ) from error
 
 
+def _require_reading(folder: Path) -> None:
+    """Refuse a store whose files cannot be listed: all results would seem to be missing."""
+    for place in (folder, folder / "results"):
+        if os.path.isdir(place) and not os.access(place, os.R_OK | os.X_OK):
+            raise StoreError(f"the store {str(folder)!r} may not be read; ask its owner, or see 'ls -l'")
+
+
 def _what_is_wrong(path: Path) -> DamagedFile | None:
     try:
         decode(path, key=path.name.removesuffix(".nc"))
@@ -316,17 +335,21 @@ def _what_is_wrong(path: Path) -> DamagedFile | None:
     return None
 
 
+def _remove(path: Path) -> bool:
+    """Remove a file, or a folder that is empty; what else is in one is nobody's to remove."""
+    if not path.is_dir() or path.is_symlink():
+        path.unlink(missing_ok=True)
+        return True
+    with contextlib.suppress(OSError):
+        path.rmdir()
+    return not path.exists()
+
+
 def _listed(folder: Path) -> list[str]:
     try:
         return os.listdir(folder)
     except FileNotFoundError:
         return []
-
-
-def _free_name(path: Path) -> Path:
-    """Where a damaged file is set aside, beside those of before."""
-    names = (f"{path.name}.damaged{number or ''}" for number in itertools.count())
-    return next(path.with_name(name) for name in names if not os.path.lexists(path.with_name(name)))
 
 
 def _place(key: str) -> int:

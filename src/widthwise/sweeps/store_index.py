@@ -2,12 +2,13 @@
 
 A line is the JSON of an entry behind a digest of it. It counts only while the digest agrees and the file of
 the result has the size and the time that the line says; other files are read themselves, checked, and their
-lines added, if the store can be written to.
+lines added, if the store can be written to. What is no file in its place (a pipe, a folder) is not read.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
@@ -17,9 +18,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from .aside import move_aside
 from .result import Result
 from .result_file import DamagedFile, NewerFile, decode
-from .task import Task
+from .task import Task, key_of
 
 __all__ = ["Entry", "Index"]
 
@@ -107,8 +109,19 @@ class Index:
         written = {key: _line(entry) for key, entry in self.read().items()}
         return [key for key, line in written.items() if key in believed and line != _line(believed[key])]
 
+    @property
+    def obstacle(self) -> str:
+        """What is wrong with that which stands in the place of the file; empty if nothing is."""
+        try:
+            return "" if stat.S_ISREG(os.stat(self.path).st_mode) else "not a file"
+        except FileNotFoundError:
+            return ""
+        except OSError as error:
+            return f"it cannot be read: {error.strerror or error}"
+
     def add(self, result: Result) -> None:
         """Note a result whose file was just written."""
+        self._clear_way()
         path = self.results / f"{result.task.key}.nc"
         entry = _entry(result, path.stat())
         self._append([entry])
@@ -118,6 +131,7 @@ class Index:
         """Start the file again with what is there."""
         self._entries = {}
         entries = self.read()
+        self._clear_way()
         beside = self.path.with_suffix(f".{os.getpid()}.part")
         beside.write_text("".join(map(_line, entries.values())), encoding="utf-8")
         os.replace(beside, self.path)
@@ -137,6 +151,8 @@ class Index:
 
     def _read_lines(self) -> None:
         """Lines added since the last time; a torn one is no line."""
+        if self.obstacle:
+            return
         try:
             if self.path.stat().st_size < self._position:
                 self._position = 0
@@ -144,21 +160,25 @@ class Index:
                 file.seek(self._position)
                 content = file.read()
                 self._position += len(content)
-        except FileNotFoundError:
+        except OSError:
             return
         for line in content.splitlines():
-            if not line:
-                continue
             try:
                 mark, text = line.decode().split(" ", 1)
-                if mark != _mark(text):
-                    continue
-                entry = Entry(**json.loads(text))
-            except (ValueError, TypeError):
+                entry = Entry(**json.loads(text)) if mark == _mark(text) else None
+            except (ValueError, TypeError, RecursionError):
                 continue
-            self._entries[entry.key] = entry
+            if entry is not None and _is_plausible(entry):
+                self._entries[entry.key] = entry
+
+    def _clear_way(self) -> None:
+        """Set aside what is no file: a pipe would be waited for, and a folder cannot be written."""
+        if self.obstacle:
+            move_aside(self.path)
 
     def _append(self, entries: list[Entry]) -> None:
+        if self.obstacle:
+            raise OSError(errno.EINVAL, self.obstacle)
         # An empty line first: whatever a crash left torn before ends there. One write, so that the lines of
         # two drivers do not mix.
         text = "\n" + "".join(map(_line, entries))
@@ -184,6 +204,18 @@ def _entry(result: Result, seen: os.stat_result) -> Entry:
         values={name: array.tolist() for name, (_, array) in short.items()},
         dims={name: list(dims) for name, (dims, _) in short.items() if dims},
     )
+
+
+def _is_plausible(entry: Entry) -> bool:
+    """Whether an entry is of the types that are written, and its key that of its description."""
+    texts = (entry.key, entry.description, entry.status, entry.run_status, entry.error, entry.version)
+    if not all(isinstance(text, str) for text in texts):
+        return False
+    if not (
+        isinstance(entry.seconds, float) and isinstance(entry.values, dict) and isinstance(entry.dims, dict)
+    ):
+        return False
+    return entry.status in ("done", "failed") and entry.key == key_of(entry.description)
 
 
 def _line(entry: Entry) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._bad_value import plural
+from .._bad_value import plural, shown
 from ..networks.instance import check_counts
 from ..problem import Problem
 from .driver import Report, run_tasks
@@ -23,6 +23,7 @@ __all__ = ["LearnerSpec", "Sweep"]
 
 _MOST_TASKS = 10**12
 _MOST_D = 10**9
+_MOST_ALPHA = 1e300
 _MOST_BYTES = 1e15
 
 
@@ -135,10 +136,11 @@ def seed_list(seeds: Any) -> Sequence[int]:
     """Seeds of a list, or 0, 1, ... for a number of them."""
     if isinstance(seeds, range):
         return seeds
-    if isinstance(seeds, (int, np.integer)) and not isinstance(seeds, bool):
+    if _is_number(seeds) and int(seeds) == seeds:
         if not 1 <= seeds <= _MOST_TASKS:
             raise ValueError(
-                f"seeds must be a number >= 1 of instances (<= {_MOST_TASKS:.0e}), or a list; got {seeds}"
+                f"seeds must be a number >= 1 of instances (<= {_MOST_TASKS:.0e}), or a list; "
+                f"got {shown(seeds)}"
             )
         return range(int(seeds))
     return whole_numbers("seeds", seeds, 0)
@@ -158,10 +160,10 @@ def whole_numbers(name: str, values: Any, least: int, most: int = 2**63 - 1) -> 
     """A list of whole numbers within limits, given as one or as a list."""
     numbers = _items(values)
     for value in numbers:
-        is_whole = _is_number(value) and math.isfinite(value) and int(value) == value
+        is_whole = _is_number(value) and int(value) == value
         if not (is_whole and least <= value <= most):
             limit = f"<= {most}" if is_whole and value > most else f">= {least}"
-            raise ValueError(f"{name} must hold whole numbers {limit}, got {_shown(value)}")
+            raise ValueError(f"{name} must hold whole numbers {limit}, got {_plain(value)}")
     return tuple(int(value) for value in numbers)
 
 
@@ -169,8 +171,9 @@ def positive_numbers(name: str, values: Any) -> tuple[float, ...]:
     """A list of finite numbers > 0, given as one or as a list."""
     numbers = _items(values)
     for value in numbers:
-        if not (_is_number(value) and value > 0 and math.isfinite(value)):
-            raise ValueError(f"{name} must hold numbers > 0 (samples per d²), got {_shown(value)}")
+        if not (_is_number(value) and 0 < value < _MOST_ALPHA):
+            limit = f" and < {_MOST_ALPHA:.0e}" if _is_number(value) and value > 0 else ""
+            raise ValueError(f"{name} must hold numbers > 0{limit} (samples per d²), got {_plain(value)}")
     return tuple(float(value) for value in numbers)
 
 
@@ -206,9 +209,11 @@ def _items(values: Any) -> list[Any]:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, (bool, complex))
+    """Whether it is a finite real number, whole ones of any size among them."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int) or (isinstance(value, (float, np.number)) and bool(np.isfinite(value)))
 
 
-def _shown(value: Any) -> str:
-    text = repr(value.item() if isinstance(value, np.generic) else value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def _plain(value: Any) -> str:
+    return shown(value.item() if isinstance(value, np.generic) else value)

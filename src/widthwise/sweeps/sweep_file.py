@@ -25,12 +25,11 @@ import math
 import os
 import re
 import tomllib
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._bad_value import BadValue, did_you_mean
+from .._bad_value import BadValue, did_you_mean, shown
 from .._sizes import alpha_from
 from ..problem import WORDS, Problem
 from .sweep import LearnerSpec, Sweep, check_dtype, check_truth, positive_numbers, seed_list, whole_numbers
@@ -40,6 +39,7 @@ __all__ = ["SweepFileError", "read_sweep"]
 _TOP = ("d", "alpha", "n", "seeds", "dtype", "is_readout_drawn", "problem", "learner")
 _MOST_PROBLEMS = 10_000
 _MOST_ALPHAS = 100_000
+_MOST_CHARACTERS = 20_000_000
 _RANGE = re.compile(r"^\s*([^:]+):([^:]+):([^:]+)\s*$")
 
 
@@ -50,10 +50,16 @@ class SweepFileError(ValueError):
 def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     """The sweep of a TOML file."""
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        with open(path, encoding="utf-8-sig") as file:  # with or without the mark that some editors write
+            text = file.read(_MOST_CHARACTERS + 1)
+    except UnicodeDecodeError as error:
+        raise SweepFileError(f"{os.fspath(path)!r} is no text: {error}; save it as UTF-8") from None
+    except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise SweepFileError(f"{os.fspath(path)!r} cannot be read: {reason}") from None
+    if len(text) > _MOST_CHARACTERS:
+        message = f"{os.fspath(path)!r} has more than {_MOST_CHARACTERS} characters; shorten its lists"
+        raise SweepFileError(message)
     return _File(os.fspath(path), text).sweep()
 
 
@@ -69,6 +75,12 @@ class _File:
             line = int(found[1]) if found else len(self.lines)
             message = re.sub(r" \(at .*\)$", "", str(error))
             raise SweepFileError(f"{name}, line {line}: {message[:1].lower()}{message[1:]}") from None
+        except (ValueError, RecursionError) as error:  # what the language allows and Python does not read
+            is_deep = isinstance(error, RecursionError)
+            message = "lists or tables within too many others" if is_deep else "a number of too many digits"
+            sizes = [line.count("[") if is_deep else len(line) for line in self.lines]
+            line = sizes.index(max(sizes)) + 1
+            raise SweepFileError(f"{name}, line {line}: {message}; shorten it") from None
 
     def sweep(self) -> Sweep:
         self._check_names(self.content, _TOP, "a sweep", None, 0)
@@ -212,8 +224,11 @@ def _numbers(name: str, value: Any) -> Any:
             raise ValueError
         first, last, count = float(found[1]), float(found[2]), int(found[3])
     except ValueError:
-        raise ValueError(f'{name} takes numbers, or a range as "first:last:count"; got {value!r}') from None
+        message = f'{name} takes numbers, or a range as "first:last:count"; got {shown(value)}'
+        raise ValueError(message) from None
     if not 2 <= count <= _MOST_ALPHAS:
-        raise ValueError(f"a range needs a count >= 2 and <= {_MOST_ALPHAS}; got {value!r}")
+        raise ValueError(f"a range needs a count >= 2 and <= {_MOST_ALPHAS}; got {shown(value)}")
+    if not (math.isfinite(first) and math.isfinite(last)):
+        return [first, last]  # refused where they are used
     # Rounded so that 0.1:0.3:3 has the 0.2 that a list would have, and the same hash.
     return [float(f"{v:.12g}") for v in np.linspace(first, last, count)]

@@ -21,13 +21,15 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from .._bad_value import shown
 from .._import_path import imported
 from ..learners import LEARNERS
 from ..networks.instance import Instance, sample_instance
 from ..problem import Problem
+from .aside import move_aside
 from .result import Result, failure, success
 
-__all__ = ["DISK_ERRORS", "Interrupted", "Task", "find_learner", "run_task"]
+__all__ = ["DISK_ERRORS", "Interrupted", "Task", "find_learner", "key_of", "run_task"]
 
 
 DISK_ERRORS = {
@@ -98,7 +100,7 @@ class Task:
     @cached_property
     def key(self) -> str:
         """Hash of the description: 32 hexadecimal digits."""
-        return hashlib.sha256(self.text.encode()).hexdigest()[:32]
+        return key_of(self.text)
 
     @classmethod
     def from_description(cls, description: Mapping[str, Any] | str) -> Task:
@@ -132,6 +134,11 @@ class Task:
         return f"{self.learner} d={self.d} alpha={self.alpha:g} seed={self.seed}"
 
 
+def key_of(text: str) -> str:
+    """The key of a description in canonical JSON."""
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
 def canonical(value: Any) -> str:
     """JSON with sorted keys and no spaces: one text for one value."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -147,8 +154,11 @@ def find_learner(name: str) -> Callable[..., Any]:
             )
         return LEARNERS[name]
     found: Callable[..., Any] = imported(name, "learner")
-    if not callable(found):
-        raise ValueError(f"learner {name!r} is not a function of an instance")
+    try:
+        inspect.signature(found)
+    except (TypeError, ValueError):
+        message = f"learner {name!r} is not a function of an instance, or does not say what it takes"
+        raise ValueError(message) from None
     return found
 
 
@@ -172,7 +182,9 @@ def run_task(
         if checkpoint_dir is not None and "checkpoint" in accepted and Path(checkpoint_dir).is_dir():
             checkpoint = Path(checkpoint_dir) / f"{task.key}.npz"
             options["checkpoint"] = checkpoint
-        is_continued = checkpoint is not None and os.path.lexists(checkpoint)
+            if os.path.lexists(checkpoint) and not checkpoint.is_file():  # a pipe would be waited for
+                move_aside(checkpoint)
+        is_continued = checkpoint is not None and checkpoint.exists()
         try:
             result = success(task, lambda: learner(task.instance, **options))
         except Exception as error:
@@ -181,7 +193,7 @@ def run_task(
             # Torn, of another version, or of something else: what the checkpoint may be to blame for is tried
             # without it before it counts.
             with contextlib.suppress(FileNotFoundError):
-                os.replace(checkpoint, checkpoint.with_name(checkpoint.name + ".damaged"))
+                move_aside(checkpoint)
             result = success(task, lambda: learner(task.instance, **options))
     except Exception as error:
         if _is_of_the_disk(error):
@@ -247,13 +259,21 @@ def _plain_settings(learner: str, settings: Mapping[str, Any]) -> dict[str, Any]
     plain: dict[str, Any] = {}
     for name, value in settings.items():
         try:
-            plain[name] = json.loads(json.dumps(value, allow_nan=False, default=_plain_number))
-        except (TypeError, ValueError):
+            text = json.dumps(value, allow_nan=False, default=_plain_number)
+            plain[name] = json.loads(text, parse_int=_whole_number)
+        except (TypeError, ValueError, RecursionError):
+            got = shown(value) if isinstance(value, (int, float)) else type(value)
             raise ValueError(
-                f"setting {name!r} of {learner} must be a finite number, a text, true or false, or a list of "
-                f"them, so that it can be written down; got {value if type(value) is float else type(value)}"
+                f"setting {name!r} of {learner} must be a finite number < 1e300, a text, true or false, or a "
+                f"list of them, so that it can be written down; got {got}"
             ) from None
     return plain
+
+
+def _whole_number(text: str) -> int:
+    if len(text) > 300:
+        raise ValueError("too large to be counted with")
+    return int(text)
 
 
 def _plain_number(value: Any) -> Any:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..._arrays import Array, Bools
+from ..._bad_value import shown
 from .rules import panels
 
 __all__ = ["Channel", "positive", "set_shift", "special"]
@@ -212,9 +213,13 @@ class Channel:
 def positive(value: Any, what: str, *, zero: bool = False) -> float:
     """A finite number > 0, or a ValueError that says what it is and why."""
     try:
+        if isinstance(value, (bool, np.bool_)):
+            raise TypeError
         number = float(value)
+    except OverflowError:
+        raise ValueError(f"{what} must be > 0 and finite; got {shown(value)}") from None
     except (TypeError, ValueError):
-        raise ValueError(f"{what} must be a number, got {value!r}") from None
+        raise ValueError(f"{what} must be a number, got {shown(value)}") from None
     if not (math.isfinite(number) and (number > 0 or (zero and number == 0))):
         raise ValueError(f"{what} must be > 0 and finite; got {number:g}")
     return number
