@@ -81,7 +81,7 @@ def _relative(series: str, problem: Problem, alphas: np.ndarray) -> Table:
     best, draw = (error(curve, measure, kind) for kind in ("bayes", "gibbs"))
     shared = {"series": series, "line": "equilibrium", **parameters(problem), "measure": measure}
     return Table(
-        shared | {"alpha": s.alpha, "best": float(b) / null, "draw": float(g) / null}
+        shared | {"alpha": s.alpha, "status": s.status, "best": float(b) / null, "draw": float(g) / null}
         for s, b, g in zip(curve, best, draw, strict=True)
     )
 
@@ -166,28 +166,30 @@ def _draw_labels(ax: Any, tables: Tables) -> None:
 
 
 def remarks(tables: Tables) -> list[str]:
-    last = max(tables.theory.where(series=series).column("mutual_information")[-1] for series in BINARY)
-    ends = [
-        row["excess_error"] * row["alpha"] / (GAMMA * NOISE)
-        for row in (tables.theory.where(series=series)[-1] for series in MANY)
-    ]
-    apart = max(
-        abs(rows.column("excess_error")[-1] / rows.column("limit")[0] - 1)
-        for rows in (tables.theory.where(series=series) for series in FEW)
-    )
-    at_d = Table(row for row in tables.comparison if row["series"] in MEASURED)
-    return [
-        f"Binary weights hold ln 2 = {math.log(2):.6f} nats each; the figure goes up to {last:.6f}.",
-        "With many data the excess error is γΔ/α = kdΔ/n, Δ/n for each weight: at the largest α of the "
-        f"figure it is {min(ends):.4f} to {max(ends):.4f} of that.",
-        "As n/d grows the error at n ∝ d samples (where only the linear part is learnt: Cui, Krzakala and "
-        "Zdeborová, arXiv:2302.00375) meets that at n ∝ d² samples as α → 0: at the right end they differ by "
-        f"{apart:.1g} of their size.",
+    told = [
         "A quadratic activation with Gaussian weights: the potential prefers a specialised solution, but the "
         "labels are the same for all rotations of the units, so that the universal one is exact.",
-        f"GAMP-RIE lies {deviations(at_d, 'predicted_at_d')} from its prediction at this d, with any law of "
-        "the weights: the universal branch does not know it.",
     ]
+    binary, many, few = ([tables.theory.where(series=s) for s in part] for part in (BINARY, MANY, FEW))
+    if all(len(rows) for rows in (*binary, *many, *few)):
+        last = max(rows.column("mutual_information")[-1] for rows in binary)
+        ends = [rows[-1]["excess_error"] * rows[-1]["alpha"] / (GAMMA * NOISE) for rows in many]
+        apart = max(abs(rows.column("excess_error")[-1] / rows.column("limit")[0] - 1) for rows in few)
+        told += [
+            f"Binary weights hold ln 2 = {math.log(2):.6f} nats each; the figure goes up to {last:.6f}.",
+            "With many data the excess error is γΔ/α = kdΔ/n, Δ/n for each weight: at the largest α of the "
+            f"figure it is {min(ends):.4f} to {max(ends):.4f} of that.",
+            "As n/d grows the error at n ∝ d samples, where only the linear part is learnt (the regime of "
+            "Cui, Krzakala and Zdeborová), meets that at n ∝ d² samples as α → 0: at the right end they "
+            f"differ by {apart:.1g} of their size.",
+        ]
+    at_d = Table(row for row in tables.comparison if row["series"] in MEASURED)
+    if at_d:
+        told.append(
+            f"GAMP-RIE lies {deviations(at_d, 'predicted_at_d')} from its prediction at this d, with any law "
+            "of the weights: the universal branch does not know it."
+        )
+    return told
 
 
 ITEM = Item(
