@@ -176,6 +176,7 @@ class TestSearch:
         assert index_sum(found) == 1
         assert [r.is_ordered for r in sorted(found, key=lambda r: r.gap)] == [True, False, True]
 
+    @pytest.mark.slow
     def test_what_is_lacking_is_told(self, monkeypatch):
         there = ww.solutions(BINARY, 1.6)
         for lost in (1, 2, 3):

@@ -6,7 +6,7 @@ import pytest
 from checking import Effort, check_problem
 from random_problems import random_alphas, random_problem
 
-N_PROBLEMS, N_QUICK, N_TOGETHER = 204, 48, 6
+N_PROBLEMS, N_QUICK, N_TOGETHER = 204, 6, 6
 # A part of what make fuzz looks at: the cost is that of one problem from nothing, and half of another.
 CHEAP = Effort(
     n_alphas=5,

@@ -42,6 +42,7 @@ LISTEN = """() => {
 }"""
 
 
+@pytest.mark.slow
 def test_curve_and_transitions_follow_a_slider_that_is_held(page):
     wait_for_curve(page, is_exact=True)
     before = traces(page)
@@ -61,6 +62,7 @@ def test_curve_and_transitions_follow_a_slider_that_is_held(page):
     assert len(seen) > 1 and all(words.endswith("onset") for words in seen)
 
 
+@pytest.mark.slow
 def test_sliders_work_with_the_keyboard(page):
     page.locator("#gamma-slider").focus()
     page.keyboard.press("ArrowRight")
@@ -77,6 +79,7 @@ def test_own_expression(page):
     assert "μ₂\u00a0=\u00a02" in page.inner_text("#facts")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "field", "text", "place", "words"),
     [
@@ -109,6 +112,7 @@ def test_pins_stay_while_the_problem_changes(page):
     until(page, f"!{pinned} && {names}.length === 0")
 
 
+@pytest.mark.slow
 def test_an_address_written_by_hand(chromium, address):
     with opened(chromium, address, "?activation=tanh(2*x)&gama=3") as page:
         assert page.input_value("#formula") == "tanh(2*x)" and page.is_visible("#formula")

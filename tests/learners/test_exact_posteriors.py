@@ -84,6 +84,7 @@ def test_tempering_crosses_what_single_flips_cannot():
     assert abs(z) < N_SIGMA, f"{z:.1f} standard errors from {exact:.4g}"
 
 
+@pytest.mark.slow
 def test_metropolis_with_a_wrong_belief_is_found_out():
     exact = enumerated(BINARY, (-1.0, 1.0), np.log([0.5, 0.5]), error_and_overlap(BINARY))
     run = metropolis(

@@ -40,6 +40,7 @@ def asked(monkeypatch):
     return tasks
 
 
+@pytest.mark.slow
 def test_tables_of_another_folder_stand_for_its_runs(first, tmp_path, asked):
     outcome = reproduce(ITEM, "smoke", tmp_path, tmp_path / "store", known=[first])
     assert asked == [] and outcome.n_left == 0 and outcome.n_runs == 1
@@ -57,6 +58,7 @@ def test_without_tables_everything_is_asked_for_and_may_be_left(tmp_path, asked)
     assert json.loads((tmp_path / ITEM.name / "item.json").read_text())["n_left"] == 1
 
 
+@pytest.mark.slow
 def test_runs_of_other_settings_are_put_aside_and_found_again(first, tmp_path, asked):
     folder = tmp_path / ITEM.name
     folder.mkdir()
@@ -116,6 +118,7 @@ def test_the_command_refuses_a_folder_that_is_not_there(capsys, tmp_path):
         assert words in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_the_command_counts_what_the_tables_have(first, capsys, tmp_path):
     arguments = ["--out", str(tmp_path), "--known", str(first)]
     assert main(["reproduce", ITEM.name, "--dry-run", *arguments]) == 0
