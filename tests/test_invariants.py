@@ -155,6 +155,7 @@ def test_spinodals():
 
 
 class TestSearch:
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         ("problem", "alpha", "overlaps"),
         [

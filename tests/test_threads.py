@@ -42,6 +42,7 @@ def test_one_thread_for_small_matrices_and_as_before_afterwards():
     assert threads_of_blas() == {2}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["gamp_rie", "hmc", "metropolis", "adam"])
 def test_learners_run_on_one_thread(name):
     weights = "rademacher" if name == "metropolis" else "gaussian"

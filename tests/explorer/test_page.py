@@ -20,6 +20,7 @@ def test_it_loads_and_shows_branches(page):
     assert not page.is_visible("#welcome")
 
 
+@pytest.mark.slow
 def test_curve_is_the_theory(page):
     import widthwise as ww
 
@@ -70,6 +71,7 @@ def test_sliders_work_with_the_keyboard(page):
     wait_for_curve(page)
 
 
+@pytest.mark.slow
 def test_own_expression(page):
     choose(page, "activation", "own")
     until(page, "!document.getElementById('formula-place').hidden")

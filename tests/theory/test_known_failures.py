@@ -215,6 +215,7 @@ def test_nearly_equal_sizes_whose_common_branch_has_an_end():
     assert before.excess_error - after.excess_error == pytest.approx(second.error_jump, rel=1e-4)
 
 
+@pytest.mark.slow
 def test_no_more_is_told_of_the_weights_than_there_is_to_know():
     """With many sizes and all units known beyond rounding, a solution with one unknown was given instead."""
     weights = ww.weights.Discrete(
@@ -246,6 +247,7 @@ def test_labels_that_say_nothing_at_all(shift):
 class TestManySizes:
     """More sizes than are traced one by one: solutions that the search over the numbers of classes lost."""
 
+    @pytest.mark.slow
     def test_little_noise_where_alpha_falls_with_the_coupling(self):
         """All features learnt was not seen below the α from which the last alone is: error 228 for 0.006."""
         law = ww.readouts.PowerLaw(exponent=0.371, size=28)
@@ -257,6 +259,7 @@ class TestManySizes:
         assert all(s.excess_error < 0.01 for s in curve if s.alpha > 7e-4)
         assert_sound(problem, 9e-4)
 
+    @pytest.mark.slow
     def test_some_classes_known_others_at_each_of_several_roots(self):
         """Six classes learnt, one of them known: f is higher by 0.005 than that of what was given."""
         atoms = np.array([-1.643, -0.705, -0.1663, -0.0357, 0.9465, 2.2536])
