@@ -63,7 +63,27 @@ def transitions_hold(
     return found
 
 
-_LITTLE = 0.01  # overlap
+_LITTLE = 1e-3  # overlap next to where it vanishes continuously, at a relative distance of 1e-7 in α
+_N_HALVINGS = 22
+
+
+def _overlap_before_loss(problem, v, low, high) -> float:
+    """The overlap of units of readout ±v just below the α at which they are lost again, before ``high``."""
+
+    def overlap(s: ww.Solution) -> float:
+        return float(np.max(s.weight_overlap[np.isclose(np.abs(s.readout_values), v, rtol=1e-9)]))
+
+    between = [s for s in ww.learning_curve(problem, np.geomspace(low, high, 8)[1:-1]) if overlap(s) > 0]
+    if not between:
+        return 0.0
+    last = between[-1]
+    for _ in range(_N_HALVINGS):
+        middle = ww.solve(problem, math.sqrt(last.alpha * high))
+        if overlap(middle) > 0:
+            last = middle
+        else:
+            high = middle.alpha
+    return overlap(last)
 
 
 def _unlisted(problem, listed, alpha_max, along) -> list[str]:
@@ -83,10 +103,9 @@ def _unlisted(problem, listed, alpha_max, along) -> list[str]:
             if is_learnt and not any(place < s.alpha for place in places):
                 found.append(f"|v| = {v!r} is learnt at alpha={s.alpha!r}, its transitions are at {places}")
             elif not is_learnt and any(place < s.alpha for place in places):
-                # Little that was learnt may be lost again, without a jump, as larger readouts are learnt.
+                # What was learnt may be lost again, without a jump, as larger readouts are learnt.
                 since = max(place for place in places if place < s.alpha)
-                between = ww.learning_curve(problem, np.geomspace(since, s.alpha, 8)[1:-1])
-                if max(float(np.max(o.weight_overlap[sizes == v])) for o in between) < _LITTLE:
+                if _overlap_before_loss(problem, v, since, s.alpha) < _LITTLE:
                     continue
                 found.append(
                     f"|v| = {v!r} is not learnt at alpha={s.alpha!r}, its transitions are at {places}"
