@@ -241,3 +241,16 @@ def test_laws_without_a_width_need_a_dimension():
 def test_many_sizes_with_a_matrix_part_are_refused():
     with pytest.raises(ValueError, match="take fewer features"):
         ww.solve(ww.Problem("relu", readouts=ww.readouts.PowerLaw(1.0, 3000)), 1.0)
+
+
+def test_features_that_are_known_exactly_are_learnt():
+    """Binary weights, labels without noise: beyond some α every weight is known."""
+    problem = ww.Problem("he3(x)/sqrt(6)", "rademacher", ww.readouts.PowerLaw(0.7, 30), "sign", 0.3)
+    alphas, d = np.array([0.5, 5.0, 50.0]), 30 / 0.3
+    law, curve = ww.scaling_law(problem, alphas * d**2), ww.learning_curve(problem, alphas)
+    assert curve[-1].excess_error == 0 and curve[0].excess_error > 0
+    assert law.excess_error == pytest.approx(curve.excess_error, rel=1e-9, abs=0)
+    assert law.effective_width[-1] == 30
+    few, many = (ww.transitions(problem, alpha_max) for alpha_max in (5.0, 500.0))
+    assert len(many) >= len(few) > 0
+    assert [t.alpha for t in many][: len(few)] == pytest.approx([t.alpha for t in few], rel=1e-12)

@@ -218,8 +218,9 @@ def _optimum(problem: Problem, alpha: np.ndarray) -> _Optimum:
 def _of_features(features: FeatureProblem, alpha: np.ndarray) -> _Optimum:
     points = [features.equilibrium(float(a)) for a in alpha]
     masses = np.append(0.0, np.cumsum(features.sums.masses))
-    n = np.array([point.n for point in points])
-    gap = np.array([point.gap for point in points])
+    is_known = np.array([features.is_known(float(a)) for a in alpha])
+    n = np.where(is_known, len(features.sums), [point.n for point in points])
+    gap = np.where(is_known, 0.0, [point.gap for point in points])
     left = features.setting.kernel_total * features.sums.tail[n]
     return _Optimum(gap, masses[n], left, [CONVERGED] * len(points))
 

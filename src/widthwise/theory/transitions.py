@@ -136,6 +136,7 @@ def factorised_transition(problem: Problem, alpha_max: float = 100.0, *, rtol: f
 def _of_features(problem: Problem, alpha_max: float) -> list[Transition]:
     """The jump of each feature of a law of many, without a quadratic part."""
     features = feature_problem(problem, "main")
+    alpha_max = features.last_unknown(alpha_max)  # beyond, every weight is known exactly
     n_learnt = features.equilibrium(alpha_max).n
     if n_learnt > MOST_LISTED:
         raise ValueError(

@@ -33,6 +33,7 @@ from ..stationary import Stationary, solutions_at
 from ..units import UnitTable, UnitValues
 from .base import ACCEPTED
 from .classes import ThresholdFamily
+from .universal import can_be_perfect
 
 __all__ = ["FeatureProblem", "FeaturePoint", "feature_problem", "has_many_features", "solve_features"]
 
@@ -298,9 +299,29 @@ class FeatureProblem:
         return [point for point in solved.values() if point is not None]
 
     def equilibrium(self, alpha: float) -> FeaturePoint:
-        """The solution of largest potential; n = 0 where nothing is learnt."""
+        """The solution of largest potential; n = 0 where nothing is learnt.
+
+        Of those with finite signal-to-noise ratios; see :meth:`is_known`.
+        """
         stable = [point for point in self.points(alpha) if point.slope > 0]
         return max([self.nothing(alpha), *stable], key=lambda point: point.potential)
+
+    def is_known(self, alpha: float) -> bool:
+        """Whether every weight is known exactly in equilibrium."""
+        if not can_be_perfect(self.setting):
+            return False
+        entropy = float(self.setting.problem.weights.entropy or 0.0) * float(np.sum(self.sums.masses))
+        return self._potential(alpha, 0.0, -entropy) > self.equilibrium(alpha).potential
+
+    def last_unknown(self, alpha: float) -> float:
+        """The largest α up to the given one at which the weights are not all known, to 1e-9."""
+        if not self.is_known(alpha):
+            return alpha
+        low, high = 1e-9 * alpha, alpha
+        while high / low > 1 + 1e-9:
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if self.is_known(middle) else (middle, high)
+        return low
 
     def nothing(self, alpha: float) -> FeaturePoint:
         """The universal solution."""
