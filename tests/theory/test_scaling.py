@@ -9,6 +9,7 @@ from tests.theory.feature_fixed_point import optimum
 import widthwise as ww
 from widthwise.theory.families.features import feature_problem
 from widthwise.theory.families.many import solve_many
+from widthwise.theory.scaling import crossover
 from widthwise.theory.setting import class_averages, setting_of
 
 # He_3 and He_5: g(q) = μ_3² q³/3! + μ_5² q⁵/5! with μ_3 = 1, μ_5 = 0.1 · 5!.
@@ -254,3 +255,6 @@ def test_features_that_are_known_exactly_are_learnt():
     few, many = (ww.transitions(problem, alpha_max) for alpha_max in (5.0, 500.0))
     assert len(many) >= len(few) > 0
     assert [t.alpha for t in many][: len(few)] == pytest.approx([t.alpha for t in few], rel=1e-12)
+    place = crossover(problem) / d**2
+    before, after = (ww.solve(problem, place * (1 + side)) for side in (-1e-6, 1e-6))
+    assert np.any(before.weight_overlap == 0) and np.all(after.weight_overlap > 0)

@@ -41,6 +41,7 @@ MOST_LISTED = 2000
 """Features up to which every transition is computed."""
 
 _N_STEPS, _RTOL = 16, 1e-12
+_MOST_ALPHA = 1e12  # beyond which nothing is computed
 _N_FEATURE_STEPS, _FEATURE_RTOL = 60, 1e-13
 _SIDE = 1e-6  # in ln α, beside a jump; potentials of many features are not told apart much closer
 
@@ -214,11 +215,12 @@ def last_jump(features: FeatureProblem) -> float:
     """α from which all features are learnt."""
     many = len(features.sums)
     jump = _crossing(features, many - 1, many)
-    if jump is None:
-        return math.inf
+    if jump is None:  # they may be known all at once
+        last = features.last_unknown(_MOST_ALPHA)
+        return last if last < _MOST_ALPHA else math.inf
 
     def n_at(alpha: float) -> int:
-        return features.equilibrium(alpha).n
+        return many if features.is_known(alpha) else features.equilibrium(alpha).n
 
     low, high = jump.alpha * (1 - _SIDE), jump.alpha * (1 + _SIDE)
     below = n_at(low)

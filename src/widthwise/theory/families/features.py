@@ -317,7 +317,7 @@ class FeatureProblem:
         """The largest α up to the given one at which the weights are not all known, to 1e-9."""
         if not self.is_known(alpha):
             return alpha
-        low, high = 1e-9 * alpha, alpha
+        low, high = min(1e-14, alpha), alpha  # nothing is known of less data
         while high / low > 1 + 1e-9:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if self.is_known(middle) else (middle, high)
