@@ -18,6 +18,7 @@ _EQUATION = 1e-8
 _ROUNDING = 1e-14
 # Of ψ_out' where it is large, for channels by quadrature: tables are right to 1e-11 of their size.
 _TABLE = 1e-11
+_TYPICAL = np.array([0.01, 0.5])  # gaps, in units of the power, at which their size is looked at
 # A difference of two nearly equal mmse's, each right to 1e-13 (docs/how-far-to-trust-it.md), with room.
 _MMSE = 1e-12
 # The information of the matrix where its spectrum is about to split; elsewhere it is right to 1e-15.
@@ -54,10 +55,9 @@ def stationary(s: ww.Solution) -> list[str]:
     coupling = 2 * alpha * slope
     # Where labels say nothing as long as nothing is known, the slope is what rounding makes of the gap, and
     # of the table of the channel.
-    typical = (
-        0.0 if isinstance(channel, ww.channels.Gaussian) else channel.free_entropy_slope(0.5 * power, power)
-    )
-    blurred = 2 * alpha * (curvature * _ROUNDING * s.excess_error + _TABLE * float(typical))
+    is_table = not isinstance(channel, ww.channels.Gaussian)
+    size = float(np.max(channel.free_entropy_slope(_TYPICAL * power, power))) if is_table else 0.0
+    blurred = 2 * alpha * (curvature * _ROUNDING * s.excess_error + _TABLE * size)
     room = mu2**2 * (_EQUATION * coupling + blurred)
     equal("matrix_overlap_hat", s.matrix_overlap_hat, mu2**2 * coupling, room)
     equal("matrix_overlap", s.matrix_overlap, problem.matrix_power - matrix.after, _EQUATION)

@@ -3,11 +3,13 @@
 import json
 import math
 import pickle
+import re
 
 import mpmath as mp
 import numpy as np
 import pytest
 
+import widthwise as ww
 from widthwise.ingredients.readouts import READOUTS, Discrete, Gaussian, Uniform, resolve
 
 SKEWED = Discrete([-1.2, 0.4, 1.1], [0.3, 0.3, 0.4], normalise=True)
@@ -189,6 +191,25 @@ def test_equal_atoms_are_merged():
     assert law == resolve("rademacher")
     assert law.values == (-1.0, 1.0) and law.probabilities == (0.5, 0.5)
     assert law.name == "rademacher"
+
+
+def test_values_of_any_size_are_normalised():
+    """Squares of these are beyond all doubles."""
+    for size in (1e200, 1e-200):
+        law = Discrete([3 * size, 4 * size], [0.5, 0.5], normalise=True)
+        assert law.values == pytest.approx(Discrete([3, 4], [0.5, 0.5], normalise=True).values, rel=1e-14)
+        with pytest.raises(ValueError, match=re.escape(f"multiply the values by {1 / size:g}")):
+            Discrete([size], [1.0])
+
+
+def test_values_that_are_as_good_as_none_are_refused():
+    with pytest.raises(ValueError, match=r"at least 1e-30 in size; got -1\.41.*e-31; write 0 for"):
+        Discrete([1.0, -1e-31, 1e-31], [0.5, 0.25, 0.25], normalise=True)
+    assert 0.0 in Discrete([1.0, 0.0], [0.5, 0.5], normalise=True).values
+    problem = ww.Problem("relu", readouts=Discrete([1.0, -1e-29], [0.4, 0.6], normalise=True), gamma=0.3)
+    none = ww.Problem("relu", readouts=Discrete([1.0, 0.0], [0.4, 0.6], normalise=True), gamma=0.3)
+    small, without = (ww.solve(p, 1.7) for p in (problem, none))
+    assert small.excess_error == pytest.approx(without.excess_error, rel=1e-12)
 
 
 def test_normalise():

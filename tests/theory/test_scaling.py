@@ -258,3 +258,29 @@ def test_features_that_are_known_exactly_are_learnt():
     place = crossover(problem) / d**2
     before, after = (ww.solve(problem, place * (1 + side)) for side in (-1e-6, 1e-6))
     assert np.any(before.weight_overlap == 0) and np.all(after.weight_overlap > 0)
+    # The jump to "all known" is listed once for each size that is learnt in it, and for no other.
+    last = [t for t in many if t.alpha == many[-1].alpha]
+    assert last[0].alpha == pytest.approx(place, rel=1e-8)
+    assert sorted(t.readout for t in last) == pytest.approx(
+        np.sort(np.abs(before.readout_values[before.weight_overlap == 0]))
+    )
+    for t in last:
+        assert t.overlap_jump == 1 and t.error_jump == pytest.approx(before.excess_error, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("law", "noise", "gamma"),
+    [(ww.readouts.PowerLaw(0.2, 60), 1e-9, 1.7), (ww.readouts.Linear(3, 40), 1e-4, 0.3)],
+)
+def test_features_that_are_learnt_in_one_jump(law, noise, gamma):
+    """Binary weights and little noise: many features are learnt at once, and all are listed."""
+    problem = ww.Problem("tanh(2*x)", "rademacher", law, noise, gamma)
+    listed, d = ww.transitions(problem, 100.0), law.size / gamma
+    assert len(listed) == law.size and len({t.alpha for t in listed}) < law.size / 2
+    for alpha in sorted({t.alpha for t in listed}):
+        before, after = (ww.solve(problem, alpha * (1 + side)) for side in (-1e-7, 1e-7))
+        together = [t for t in listed if t.alpha == alpha]
+        assert sum(after.weight_overlap > 0) - sum(before.weight_overlap > 0) == len(together)
+        drop = before.excess_error - after.excess_error
+        assert together[0].error_jump == pytest.approx(drop, rel=1e-4)
+    assert crossover(problem) / d**2 == pytest.approx(listed[-1].alpha, rel=1e-9)

@@ -32,7 +32,8 @@ class DiscretePoles(Poles):
         self.weight = self.p * self.v**2
         self.is_symmetric = bool(np.all(self.v == -self.v[::-1]) and np.all(self.p == self.p[::-1]))
         # Small readouts are told from none when the noise is as small as they are.
-        self.most_snr = min(1e30 * max(1.0, float(np.min(np.abs(self.where))) ** -2), 1e70)
+        smallest = max(float(np.min(np.abs(self.where))), 1e-20)
+        self.most_snr = 1e30 * max(1.0, smallest**-2)
         self.outermost = min(float(self.where.min()), 0.0), max(float(self.where.max()), 0.0)
 
     def sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -11,10 +11,12 @@ import numpy as np
 
 from .._bad_value import BadValue, Remedy
 
-__all__ = ["NAMED_DISCRETE", "TOLERANCE", "Discrete", "Readouts", "bad"]
+__all__ = ["LEAST_READOUT", "NAMED_DISCRETE", "TOLERANCE", "Discrete", "Readouts", "bad"]
 
 TOLERANCE = 1e-9
 """On sums of probabilities and on the second moment: digits a person types."""
+LEAST_READOUT = 1e-30
+"""Smaller readouts, at unit second moment, are told from 0 by no data that are computed."""
 _ROUNDING = 1e-14  # of a sum of probabilities
 
 
@@ -77,13 +79,18 @@ class Discrete(Readouts):
             raise bad("{field}: probabilities must sum to 1", float(p.sum()), "divide them by their sum")
         if abs(p.sum() - 1) > _ROUNDING:  # else as given: a law made of its own repr is the same
             p = p / p.sum()
-        second = float(p @ v**2)
-        if not second > 0:
+        largest = float(np.max(np.abs(v)))
+        if largest == 0:
             raise bad("{field} must not all be 0: nothing would reach the output")
+        if not 1e-150 < largest < 1e150 and normalise:  # squares beyond all doubles
+            v, largest = v / largest, 1.0
+        with np.errstate(over="ignore", under="ignore"):
+            second = float(p @ v**2)
         if normalise:
             v = v / math.sqrt(second)
         elif abs(second - 1) > TOLERANCE:
-            factor = f"multiply the values by {1 / math.sqrt(second):.10g}"
+            root = largest * math.sqrt(float(p @ (v / largest) ** 2))
+            factor = f"multiply the values by {1 / root:.10g}"
             raise bad(
                 "{field} must have second moment 1",
                 second,
@@ -94,6 +101,9 @@ class Discrete(Readouts):
                     factor,
                 ),
             )
+        if np.any(tiny := (v != 0) & (np.abs(v) < LEAST_READOUT)):
+            rule = f"{{field}}: values other than 0 must be at least {LEAST_READOUT:g} in size"
+            raise bad(rule, float(v[tiny][0]), "write 0 for what is smaller, or take fewer features")
         v, where = np.unique(v, return_inverse=True)
         p = np.bincount(where.reshape(-1), weights=p)
         object.__setattr__(self, "values", tuple(float(x) for x in v))

@@ -6,8 +6,8 @@ the crossing of two of them.
 
 For laws of many features with μ₂ = 0 there is a potential f_n for each number n of learnt features, with
 d(αf_n)/dα = ψ_out(ε_n), and ε_n falls with n: two of these curves cross once, and the equilibrium follows
-their upper envelope.  Neighbours that cross in the wrong order are learnt in one jump, as the envelope of
-straight lines is found.
+their upper envelope.  It is found from both ends: where the curves of two values of α cross, either the
+equilibrium jumps from one to the other, or a third one is higher and parts them.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ MOST_LISTED = 2000
 """Features up to which every transition is computed."""
 
 _N_STEPS, _RTOL = 16, 1e-12
-_MOST_ALPHA = 1e12  # beyond which nothing is computed
+_LEAST_ALPHA, _MOST_ALPHA = 1e-14, 1e12  # beyond which nothing is computed
 _N_FEATURE_STEPS, _FEATURE_RTOL = 60, 1e-13
-_SIDE = 1e-6  # in ln α, beside a jump; potentials of many features are not told apart much closer
+_APART = 0.8  # steps of α in the search for the last jump
+_DEEPEST = 60  # halvings of an interval in which branches end before they cross
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ def maxwell_point(
     for _ in range(_N_STEPS):
         one, other = old.at(c, before), new.at(c, after)
         if one is None and other is None:
-            return best
+            return None
         step = math.nan
         if one is not None and other is not None:
             best, before, after = (c, one, other), one, other
@@ -195,81 +196,99 @@ class FeatureJump:
 
 def feature_jumps(features: FeatureProblem, alpha_max: float) -> list[FeatureJump]:
     """All jumps up to alpha_max, in order."""
-    last = features.equilibrium(alpha_max).n
-    envelope: list[tuple[int, FeatureJump | None]] = [(0, None)]  # a number, and the jump to it
-    for n in range(1, last + 1):
-        while True:
-            jump = _crossing(features, envelope[-1][0], n)
-            earlier = envelope[-1][1]
-            if jump is None or (earlier is not None and jump.alpha <= earlier.alpha):
-                if len(envelope) == 1:
-                    break
-                envelope.pop()
-                continue
-            envelope.append((n, jump))
-            break
-    return [jump for _, jump in envelope if jump is not None and jump.alpha <= alpha_max]
+    return _jumps_between(features, features.nothing(_LEAST_ALPHA), features.equilibrium(alpha_max))
 
 
 def last_jump(features: FeatureProblem) -> float:
     """α from which all features are learnt."""
     many = len(features.sums)
-    jump = _crossing(features, many - 1, many)
-    if jump is None:  # they may be known all at once
-        last = features.last_unknown(_MOST_ALPHA)
-        return last if last < _MOST_ALPHA else math.inf
 
-    def n_at(alpha: float) -> int:
-        return many if features.is_known(alpha) else features.equilibrium(alpha).n
+    def is_all(alpha: float) -> bool:
+        return features.is_known(alpha) or features.equilibrium(alpha).n == many
 
-    low, high = jump.alpha * (1 - _SIDE), jump.alpha * (1 + _SIDE)
-    below = n_at(low)
-    if below < many and n_at(high) == many:
-        return jump.alpha
-    # The last ones are learnt with others, at a smaller α.
-    while below == many:
-        low, high = 0.8 * low, low
-        below = n_at(low)
-    while n_at(high) < many:
-        low, high = high, 1.25 * high
-    while high / low > 1 + _SIDE:
-        middle = math.sqrt(low * high)
-        low, high = (low, middle) if n_at(middle) == many else (middle, high)
-    jump = _crossing(features, n_at(low), many)
-    return high if jump is None else jump.alpha
+    if not is_all(_MOST_ALPHA):
+        return math.inf
+    low = high = min(max(features.last_alone, _LEAST_ALPHA), _MOST_ALPHA)
+    while is_all(low):
+        low, high = _APART * low, low
+    while not is_all(high):
+        low, high = high, high / _APART
+    top = features.last_unknown(high)
+    if top < high:
+        return top
+    return _jumps_between(features, features.equilibrium(low), features.equilibrium(high))[-1].alpha
 
 
-def _crossing(features: FeatureProblem, few: int, many: int) -> FeatureJump | None:
-    """Where ``many`` learnt features become better than ``few``."""
-    log_v2, root = features.sums.log_v2, features.root
-    guess = root.log_jump - float(log_v2[many - 1])
-    gap = features.sum(many, guess).gap
-    alpha = float(np.exp(features.setting.log_alpha(np.array([guess]), np.array([gap]))[0]))
-    low, high = 0.0, np.inf
-    best: FeatureJump | None = None
-    start = guess
+def _jumps_between(
+    features: FeatureProblem, low: FeaturePoint, high: FeaturePoint, depth: int = 0
+) -> list[FeatureJump]:
+    """Jumps of the equilibrium between two values of α, given it at both.
+
+    αf of both falls at a known rate: their tangents cross in between, and the equilibrium there is one of
+    them or a third one, which parts them.
+    """
+    if low.n == high.n or depth > _DEEPEST:
+        return []
+    if high.n > low.n + 1:
+        middle = features.equilibrium(_tangents_cross(features, low, high))
+        if middle.n not in (low.n, high.n):
+            return _parted(features, low, middle, high, depth)
+        low, high = (middle, high) if middle.n == low.n else (low, middle)
+    jump = _crossing(features, low, high)
+    if jump is None:  # one of them ends before
+        middle = features.equilibrium(math.sqrt(low.alpha * high.alpha))
+        return _parted(features, low, middle, high, depth)
+    if high.n > low.n + 1:
+        middle = features.equilibrium(jump.alpha)
+        is_higher = middle.potential > jump.before.potential + _FEATURE_RTOL * abs(jump.before.potential)
+        if is_higher and middle.n not in (low.n, high.n):
+            return _parted(features, low, middle, high, depth)
+    return [jump]
+
+
+def _parted(
+    features: FeatureProblem, low: FeaturePoint, middle: FeaturePoint, high: FeaturePoint, depth: int
+) -> list[FeatureJump]:
+    sides = ((low, middle), (middle, high))
+    return [jump for one, other in sides for jump in _jumps_between(features, one, other, depth + 1)]
+
+
+def _tangents_cross(features: FeatureProblem, low: FeaturePoint, high: FeaturePoint) -> float:
+    """α between two points at which their αf would be equal if they fell at constant rates."""
+    rates = features.deficit(low.gap), features.deficit(high.gap)
+    heights = low.potential + rates[0] * low.alpha, high.potential + rates[1] * high.alpha
+    alpha = (heights[0] - heights[1]) / (rates[0] - rates[1]) if rates[0] > rates[1] else math.nan
+    return alpha if low.alpha < alpha < high.alpha else math.sqrt(low.alpha * high.alpha)
+
+
+def _crossing(features: FeatureProblem, low: FeaturePoint, high: FeaturePoint) -> FeatureJump | None:
+    """Where the branch of the second point becomes better than that of the first, or None if one ends."""
+
+    def follow(point: FeaturePoint, alpha: float) -> FeaturePoint | None:
+        if point.n == 0:
+            return features.nothing(alpha)
+        ahead = math.log(alpha / point.alpha) / point.slope
+        found = features.at(point.n, alpha, point.log_coupling + ahead)
+        return found if found is not None and found.slope > 0 else None
+
+    least, most = low.alpha, high.alpha
+    before, after = low, high
+    alpha = _tangents_cross(features, low, high)
     for _ in range(_N_FEATURE_STEPS):
-        before = features.at(few, alpha, start) if few else features.nothing(alpha)
-        after = features.at(many, alpha, guess)
-        if after is None or after.slope <= 0:  # not yet
-            low = alpha
-        elif before is None or before.slope <= 0:
-            high = alpha
-        else:
-            best = FeatureJump(alpha, before, after)
-            gain = after.potential - before.potential
-            rate = features.deficit(before.gap) - features.deficit(after.gap)
-            low, high = (alpha, high) if gain < 0 else (low, alpha)
-            step = -gain / rate
-            if abs(step) <= _FEATURE_RTOL * alpha:
-                return best
-            guess, start = after.log_coupling, before.log_coupling if few else start
-            if low < alpha + step < high and abs(step) < 0.5 * alpha:
-                alpha += step
-                continue
-        if high - low <= _FEATURE_RTOL * low:
-            return best
-        alpha = 0.5 * (low + high) if np.isfinite(high) else 1.02 * low
-        if low == 0.0:
-            alpha = 0.98 * high
-    return best
+        one, other = follow(before, alpha), follow(after, alpha)
+        if one is None and other is None:
+            return None
+        step = math.nan
+        if one is not None and other is not None:
+            before, after = one, other
+            gain = other.potential - one.potential
+            rate = features.deficit(one.gap) - features.deficit(other.gap)
+            step = -gain / rate if rate > 0 else math.nan
+        is_new = one is None or (other is not None and gain > 0)
+        least, most = (least, alpha) if is_new else (alpha, most)
+        if abs(step) <= _FEATURE_RTOL * alpha:
+            return FeatureJump(alpha, before, after)
+        if most - least <= _FEATURE_RTOL * most:
+            break
+        alpha = alpha + step if least < alpha + step < most else 0.5 * (least + most)
+    return None

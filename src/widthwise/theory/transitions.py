@@ -16,7 +16,7 @@ from .._arrays import Array
 from ..problem import Problem
 from .families import has_few_classes, specialised_families, universal_family
 from .families.classes import ClassFamily, ThresholdFamily
-from .families.features import feature_problem, has_many_features
+from .families.features import FeatureProblem, feature_problem, has_many_features
 from .families.universal import can_be_perfect
 from .maxwell import MOST_LISTED, Segment, feature_jumps, maxwell_point, segment_of
 from .onsets import NEAR_BIRTH, Birth, births, first_unit, log_pulls, onset_criterion, where_pulled
@@ -136,15 +136,15 @@ def factorised_transition(problem: Problem, alpha_max: float = 100.0, *, rtol: f
 def _of_features(problem: Problem, alpha_max: float) -> list[Transition]:
     """The jump of each feature of a law of many, without a quadratic part."""
     features = feature_problem(problem, "main")
-    alpha_max = features.last_unknown(alpha_max)  # beyond, every weight is known exactly
-    n_learnt = features.equilibrium(alpha_max).n
+    last = features.last_unknown(alpha_max)  # beyond, every weight is known exactly
+    n_learnt = len(features.sums) if last < alpha_max else features.equilibrium(last).n
     if n_learnt > MOST_LISTED:
         raise ValueError(
             f"transitions are listed for up to {MOST_LISTED} features, and {n_learnt} sizes are learnt up to "
             f"alpha = {alpha_max:g}; lower alpha_max, or ask scaling_law for the effective width"
         )
     found = []
-    for jump in feature_jumps(features, alpha_max):
+    for jump in feature_jumps(features, last):
         sizes = np.exp(0.5 * features.sums.log_v2[jump.before.n : jump.after.n])
         overlap = problem.seen_weights.overlap(features.snr(jump.after)[jump.before.n : jump.after.n])
         error = jump.before.gap - jump.after.gap
@@ -152,7 +152,16 @@ def _of_features(problem: Problem, alpha_max: float) -> list[Transition]:
             Transition(float(v), jump.alpha, "first-order", None, float(q), error)
             for v, q in zip(sizes, overlap, strict=True)
         ]
-    return found
+    return found + (_all_known(problem, features, last) if last < alpha_max else [])
+
+
+def _all_known(problem: Problem, features: FeatureProblem, alpha: float) -> list[Transition]:
+    """The jump behind α to weights that are all known, for the features that gain most."""
+    before = features.equilibrium(alpha)
+    gains = problem.seen_weights.mmse(features.snr(before))
+    sizes = np.exp(0.5 * features.sums.log_v2[gains == gains.max()])
+    jump = float(gains.max())
+    return [Transition(float(v), alpha, "first-order", None, jump, before.gap) for v in sizes]
 
 
 def _marks(problem: Problem, alpha_max: float) -> list[float]:

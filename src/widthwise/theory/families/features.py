@@ -235,6 +235,8 @@ class FeatureProblem:
         self._n, self._begin = n, self._log_alpha(coupling, gap)
         # With the n-th feature not yet learnt, at the same coupling.
         self._end_before = self._log_alpha(coupling, gap + self.sums.powers[n - 1] * drop)
+        self.last_alone = float(np.exp(self._begin[-1]))
+        """α about which the last feature is learnt, where each is learnt by itself."""
         self._wide = [self._along(m) for m in n.tolist() if self._width(m) > _WIDE]
 
     def _width(self, n: int) -> float:
@@ -308,20 +310,31 @@ class FeatureProblem:
 
     def is_known(self, alpha: float) -> bool:
         """Whether every weight is known exactly in equilibrium."""
-        if not can_be_perfect(self.setting):
-            return False
+        return can_be_perfect(self.setting) and self._lead(alpha, self.equilibrium(alpha)) < 0
+
+    def _lead(self, alpha: float, point: FeaturePoint) -> float:
+        """Potential of a point less that of weights that are all known."""
         entropy = float(self.setting.problem.weights.entropy or 0.0) * float(np.sum(self.sums.masses))
-        return self._potential(alpha, 0.0, -entropy) > self.equilibrium(alpha).potential
+        return point.potential - self._potential(alpha, 0.0, -entropy)
 
     def last_unknown(self, alpha: float) -> float:
-        """The largest α up to the given one at which the weights are not all known, to 1e-9."""
-        if not self.is_known(alpha):
+        """The largest α up to the given one at which the weights are not all known.
+
+        The lead of the equilibrium is a maximum of functions that are linear in α, hence convex, and falls:
+        Newton's method from below never passes its zero.
+        """
+        if not can_be_perfect(self.setting):
             return alpha
-        low, high = min(1e-14, alpha), alpha  # nothing is known of less data
-        while high / low > 1 + 1e-9:
-            middle = math.sqrt(low * high)
-            low, high = (low, middle) if self.is_known(middle) else (middle, high)
-        return low
+        last, nothing = 0.0, self.nothing(0.0)
+        step = self._lead(0.0, nothing) / self.deficit(nothing.gap)
+        for _ in range(_N_STEPS):
+            if step <= _ACCURATE * last or last + step >= alpha:
+                break
+            last += step
+            best = self.equilibrium(last)
+            rate = self.deficit(best.gap)
+            step = self._lead(last, best) / rate if rate > 0 else math.inf
+        return last if last + step < alpha else alpha
 
     def nothing(self, alpha: float) -> FeaturePoint:
         """The universal solution."""
