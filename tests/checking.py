@@ -171,7 +171,7 @@ def _n_sizes(problem: ww.Problem) -> str:
     if not problem.readouts.is_discrete:
         return "density"
     n = np.unique(np.abs(problem.readouts.values)).size
-    return next(f"<= {most} |v|" for most in (1, 4, 16, 64) if n <= most)
+    return next(f"<= {most} |v|" for most in (1, 4, 16, 64, 1000) if n <= most)
 
 
 # ---------------------------------------------------------------------- where things happen

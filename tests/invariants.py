@@ -33,6 +33,7 @@ __all__ = [
     "honest",
     "information_slope",
     "is_perfect",
+    "may_lack_tilt",
     "null_error",
     "ranked",
     "rising",
@@ -74,6 +75,8 @@ def honest(s: ww.Solution) -> list[str]:
         may_be_infinite += ("tilt",)
     if math.isinf(s.problem.channel.irreducible_error(s.problem.output_power)):
         may_be_infinite += ("bayes_error", "gibbs_error")  # labels without a variance
+    if may_lack_tilt(s.problem):
+        numbers.pop("tilt")
     bad = [
         name
         for name, value in numbers.items()
@@ -292,6 +295,12 @@ def can_be_perfect(problem: ww.Problem) -> bool:
     is_sharp = channel.is_noiseless or (bool(channel.breaks) and getattr(channel, "has_jumps", False))
     has_end = is_sharp or math.isinf(float(problem.activation.tail_kernel_slope(1.0)))
     return problem.weights.is_discrete and has_end
+
+
+def may_lack_tilt(problem: ww.Problem) -> bool:
+    """Many sizes of readouts and no quadratic part: nothing depends on the tilt, and it is not computed."""
+    law = problem.readouts
+    return law.is_discrete and np.unique(np.abs(law.values)).size > 64 and abs(problem.hermite[2]) < 1e-8
 
 
 def is_perfect(s: ww.Solution) -> bool:

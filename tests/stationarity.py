@@ -37,7 +37,10 @@ def stationary(s: ww.Solution) -> list[str]:
     channel, kernel, power = problem.channel, problem.activation, problem.output_power
     v, p = np.asarray(s.readout_values), np.asarray(s.readout_weights)
     mu2 = problem.hermite[2]
-    matrix = _Matrix(problem, s.tilt, s.matrix_overlap_hat)
+    tilt = s.tilt
+    if math.isnan(tilt):  # not given where nothing depends on it: docs/symbols.md
+        tilt = float(ww.denoising.MatrixDenoiser(problem.readouts, gamma).inverse_mmse(_unlearnt_power(s)))
+    matrix = _Matrix(problem, tilt, s.matrix_overlap_hat)
     hat = np.asarray(s.weight_overlap_hat)
     is_known = np.isinf(hat)  # units learnt perfectly: at the end of the range, not by an equation
     unit = problem.seen_weights.channel(np.minimum(hat, 1e59))
@@ -71,7 +74,9 @@ def stationary(s: ww.Solution) -> list[str]:
     if not problem.readouts.is_discrete:
         return found
     learnt, unlearnt = p @ (v**2 * unit.overlap**2), p @ (v**2 * unit.mmse * (1 + unit.overlap))
-    if learnt < 0.5:
+    if math.isnan(s.tilt):
+        pass
+    elif learnt < 0.5:
         equal("1 - mmse(tilt)", matrix.known, learnt, _EQUATION * learnt)
     else:
         equal("mmse(tilt)", matrix.mmse, unlearnt, _EQUATION * unlearnt + UNDERFLOW)
@@ -94,6 +99,13 @@ def stationary(s: ww.Solution) -> list[str]:
     room = alpha / gamma * (free_entropy_rounding(s) + channel_rounding(problem))
     equal("mutual_information", s.mutual_information, expected, room)
     return found
+
+
+def _unlearnt_power(s: ww.Solution) -> float:
+    """1 - E[v² Q²], with relative accuracy."""
+    v, p, q = (np.asarray(x) for x in (s.readout_values, s.readout_weights, s.weight_overlap))
+    left = s.problem.seen_weights.mmse(np.asarray(s.weight_overlap_hat))
+    return max(float(p @ (v**2 * left * (1 + q))), 1e-25)
 
 
 class _Matrix:

@@ -9,6 +9,8 @@ import numpy as np
 
 import widthwise as ww
 from invariants import null_error, rising
+from widthwise.theory.families.features import has_many_features
+from widthwise.theory.setting import setting_of
 
 __all__ = ["transitions_hold"]
 
@@ -88,6 +90,8 @@ def _overlap_before_loss(problem, v, low, high) -> float:
 
 def _unlisted(problem, listed, alpha_max, along) -> list[str]:
     """Units are learnt behind the transition of their readout, and not before."""
+    if has_many_features(setting_of(problem)):
+        return _miscounted(listed, alpha_max, along)
     if not _is_followed(problem):
         return []
     found = []
@@ -111,6 +115,20 @@ def _unlisted(problem, listed, alpha_max, along) -> list[str]:
                     f"|v| = {v!r} is not learnt at alpha={s.alpha!r}, its transitions are at {places}"
                 )
     return found[:3]  # one unlisted transition shows at every point behind it
+
+
+def _miscounted(listed, alpha_max, along) -> list[str]:
+    """Of many features, as many sizes are learnt at α as have a transition before."""
+    found = []
+    for s in along:
+        if s.alpha > alpha_max or s.status != "converged":
+            continue
+        sizes = np.abs(np.asarray(s.readout_values))
+        n_learnt = np.unique(sizes[s.weight_overlap > 0]).size
+        before, near = (sum(t.alpha < s.alpha * (1 + side) for t in listed) for side in (-1e-9, 1e-9))
+        if not before <= n_learnt <= near:
+            found.append(f"{n_learnt} sizes are learnt at alpha={s.alpha!r}, {before} are listed before")
+    return found[:3]
 
 
 def _unlisted_jumps(problem, listed, alpha_max, along) -> list[str]:

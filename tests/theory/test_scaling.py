@@ -284,3 +284,39 @@ def test_features_that_are_learnt_in_one_jump(law, noise, gamma):
         drop = before.excess_error - after.excess_error
         assert together[0].error_jump == pytest.approx(drop, rel=1e-4)
     assert crossover(problem) / d**2 == pytest.approx(listed[-1].alpha, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [60, 365])
+def test_of_irregular_features_the_best_number_is_learnt(size):
+    """Against every number n of learnt features, one by one: many are solutions next to each other."""
+    values = np.random.default_rng(size).normal(size=size)
+    problem = ww.Problem(
+        "0.2*he3(x)+0.1*he5(x)", readouts=ww.readouts.Features(values), channel=4e-4, gamma=0.59
+    )
+    features = feature_problem(problem, "main")
+    for alpha in (0.5306, 0.5495, 0.6, 0.73, 1.1):
+        best = features.equilibrium(alpha)
+        others = [features.at(n, alpha, best.log_coupling) for n in range(1, size + 1)]
+        heights = [p.potential for p in others if p is not None and p.slope > 0]
+        assert best.potential >= max(heights) - 1e-13
+        assert ww.solve(problem, alpha).excess_error == pytest.approx(best.gap, rel=1e-9)
+
+
+def test_error_never_rises_with_hundreds_of_features():
+    """Solutions were lost between the numbers of features that are tabulated."""
+    problem = ww.Problem(
+        "x+0.3*he3(x)", readouts=ww.readouts.Linear(96.2, 294), channel=0.0074, gamma=0.02345
+    )
+    curve = ww.learning_curve(problem, np.geomspace(0.9, 3.0, 40))
+    assert all(s.is_converged for s in curve)
+    assert np.all(np.diff(curve.excess_error) < 0) and curve.excess_error[0] < 1e-3
+
+
+def test_tilt_of_many_features_is_not_given():
+    """Nothing depends on it, and the spectrum of many sizes is dear; with few it is the paper's equation."""
+    for size in (60, 70):
+        problem = ww.Problem("tanh(2*x)", readouts=ww.readouts.PowerLaw(0.4, size), channel=0.1, gamma=1.7)
+        s = ww.solve(problem, 3.0)
+        exact = ww.denoising.MatrixDenoiser(problem.readouts, 1.7).inverse_mmse(1 - s.matrix_overlap_centred)
+        assert np.isnan(s.tilt) if size > 64 else s.tilt == pytest.approx(exact, rel=1e-8)
+        assert ww.solve(problem, 1e-3).tilt == 0

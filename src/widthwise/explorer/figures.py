@@ -6,6 +6,7 @@ Colours are those of :mod:`widthwise.plotting`, and backgrounds are left to what
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -214,7 +215,8 @@ def hover_text(point: Solution) -> str:
         f"excess error ε − Δ = {point.excess_error:.5g}",
         f"Bayes error ε = {point.bayes_error:.5g}",
         f"matrix overlap q₂ − γv̄² = {point.matrix_overlap_centred:.4g}",
-        f"conjugate q̂₂ = {point.matrix_overlap_hat:.4g},  tilt τ = {point.tilt:.4g}",
+        f"conjugate q̂₂ = {point.matrix_overlap_hat:.4g}"
+        + ("" if math.isnan(point.tilt) else f",  tilt τ = {point.tilt:.4g}"),
     ]
     shown = shown_readouts(point.readout_values, point.problem.readouts.is_discrete)
     lines += [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -58,8 +59,11 @@ def point_view(fields: Mapping[str, Any], alpha: float) -> PointResult | dict[st
     if not found:
         return {"alpha": "No solution could be computed at this α; try a smaller one."}
     best = next((s for s in found if s.is_equilibrium), found[0])
-    snr = min(best.matrix_overlap_hat + best.tilt, 1e8)
     denoiser = MatrixDenoiser(problem.readouts, problem.gamma)
+    tilt = best.tilt
+    if math.isnan(tilt):  # of many features it is not computed
+        tilt = float(denoiser.inverse_mmse(max(1 - best.matrix_overlap_centred, 1e-8)))
+    snr = min(best.matrix_overlap_hat + tilt, 1e8)
     y = eigenvalue_grid(denoiser, snr)
     is_there = np.isfinite(y)
     density, shrunk = np.full(y.shape, np.nan), np.full(y.shape, np.nan)

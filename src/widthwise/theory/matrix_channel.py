@@ -158,14 +158,11 @@ class GaussianMatrix(MatrixChannel):
 
 
 class SpectralMatrix(MatrixChannel):
-    """S̄ = Wᵀ D_v W/√(kd): the odds from its spectral curve, as piecewise polynomials in ln η.
+    """S̄ = Wᵀ D_v W/√(kd): the odds from its spectral curve, as piecewise polynomials in ln η."""
 
-    ``is_rough`` asks for three digits only.
-    """
-
-    def __init__(self, readouts: Readouts, gamma: float, *, is_rough: bool = False) -> None:
+    def __init__(self, readouts: Readouts, gamma: float) -> None:
         denoiser = MatrixDenoiser(readouts, gamma)
-        self._end = _LEAST_HIGH if is_rough else _highest(readouts)
+        self._end = _highest(readouts)
 
         def functions(u: Array) -> Array:
             odds = denoiser.log_odds(np.exp(u))
@@ -174,11 +171,11 @@ class SpectralMatrix(MatrixChannel):
         self._table = PiecewiseChebyshev(
             functions,
             (_LOW, self._end),
-            breaks=[] if is_rough else np.log(denoiser.splittings),
-            widest=8.0 if is_rough else _WIDEST,
-            narrowest=1.0 if is_rough else 1e-5,
-            atol=1e-5 if is_rough else _ATOL,
-            n_terms=12 if is_rough else _N_TERMS,
+            breaks=np.log(denoiser.splittings),
+            widest=_WIDEST,
+            narrowest=1e-5,
+            atol=_ATOL,
+            n_terms=_N_TERMS,
             beside_break=_BESIDE,
         )
         self._power = self._table.integrated(1)
@@ -258,12 +255,11 @@ def _highest(readouts: Readouts) -> float:
 
 
 @lru_cache(maxsize=128)
-def matrix_channel(readouts: Readouts, gamma: float, *, is_rough: bool) -> SpectralMatrix:
+def matrix_channel(readouts: Readouts, gamma: float) -> SpectralMatrix:
     """The matrix channel of a readout law and width, made once; of many atoms, from groups of them."""
-    most = MOST_ATOMS // 4 if is_rough else MOST_ATOMS
-    if isinstance(readouts, Discrete) and len(readouts.values) > most:
-        readouts = grouped(readouts, most)
-    return SpectralMatrix(readouts, gamma, is_rough=is_rough)
+    if isinstance(readouts, Discrete) and len(readouts.values) > MOST_ATOMS:
+        readouts = grouped(readouts, MOST_ATOMS)
+    return SpectralMatrix(readouts, gamma)
 
 
 def grouped(law: Discrete, n_groups: int) -> Discrete:

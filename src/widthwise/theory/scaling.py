@@ -33,7 +33,7 @@ from ..problem import Problem
 from .families.features import FeatureProblem, feature_problem, has_many_features
 from .maxwell import last_jump
 from .setting import setting_of
-from .solution import CONVERGED, Solution
+from .solution import CONVERGED, UNRESOLVED, Solution
 from .solver import ALPHA_RANGE, learning_curve
 
 __all__ = ["ScalingLaw", "crossover", "effective_width", "scaling_law"]
@@ -222,7 +222,8 @@ def _of_features(features: FeatureProblem, alpha: np.ndarray) -> _Optimum:
     n = np.where(is_known, len(features.sums), [point.n for point in points])
     gap = np.where(is_known, 0.0, [point.gap for point in points])
     left = features.setting.kernel_total * features.sums.tail[n]
-    return _Optimum(gap, masses[n], left, [CONVERGED] * len(points))
+    share = np.where(np.isnan(gap), np.nan, masses[n])
+    return _Optimum(gap, share, left, [UNRESOLVED if np.isnan(g) else CONVERGED for g in gap])
 
 
 def _learnt(point: Solution) -> tuple[float, float]:

@@ -32,7 +32,7 @@ __all__ = [
 THEORIES = ("main", "factorised")
 MOST_CLASSES = 1000
 """Sizes of readouts up to which problems with a matrix part are solved."""
-_MANY = 64  # sizes of readouts beyond which the universal branch has a rough matrix channel if mu_2 = 0
+_MOST_TILTED = 64  # sizes of readouts up to which the spectrum is computed if mu_2 = 0
 _LEAST = 1e-290  # stands for 0 in logarithms: overlaps closer to 1 than this are 1
 
 
@@ -79,12 +79,13 @@ class Setting:
 
     @property
     def spectral(self) -> MatrixChannel:
-        """The channel of the universal branch, which both theories share.
+        """The channel of the universal branch, which both theories share."""
+        return matrix_channel(self.problem.readouts, self.gamma)
 
-        Three digits for many features without a quadratic part, where nothing but the reported tilt needs it.
-        """
-        is_rough = self.mu2_squared == 0 and self.classes is not None and len(self.classes) > _MANY
-        return matrix_channel(self.problem.readouts, self.gamma, is_rough=is_rough)
+    @property
+    def has_tilt(self) -> bool:
+        """Whether τ is computed: of many features it is dear, and without μ₂ nothing depends on it."""
+        return self.mu2_squared > 0 or self.classes is None or len(self.classes) <= _MOST_TILTED
 
     @property
     def is_linear(self) -> bool:
@@ -149,7 +150,7 @@ def _setting(problem: Problem, theory: str) -> Setting:
     return Setting(
         problem,
         theory,
-        matrix_channel(problem.readouts, problem.gamma, is_rough=False) if is_spectral else GaussianMatrix(),
+        matrix_channel(problem.readouts, problem.gamma) if is_spectral else GaussianMatrix(),
         unit_table(problem.activation, problem.seen_weights),
         problem.gamma,
         mu2_squared,

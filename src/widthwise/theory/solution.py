@@ -18,6 +18,7 @@ from ..problem import Problem
 
 __all__ = [
     "CONVERGED",
+    "UNRESOLVED",
     "FIELDS",
     "LearningCurve",
     "NotConverged",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 CONVERGED = "converged"
+UNRESOLVED = "a solution could not be resolved"
 
 FIELDS = (
     "alpha",

@@ -23,7 +23,7 @@ from .families.features import has_many_features, solve_features
 from .families.many import solve_many
 from .families.universal import can_be_perfect, perfect_solutions
 from .setting import THEORIES, setting_of
-from .solution import CONVERGED, LearningCurve, Solution, equilibrium_of
+from .solution import CONVERGED, UNRESOLVED, LearningCurve, Solution, equilibrium_of
 
 __all__ = [
     "ALPHA_RANGE",
@@ -45,7 +45,6 @@ ALPHA_RANGE = (1e-14, 1e12)
 """Where solutions are computed reliably."""
 
 BEYOND = "alpha is beyond what is computed"
-UNRESOLVED = "a solution could not be resolved"
 
 
 class InexactPotentialWarning(UserWarning):
@@ -202,7 +201,9 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
     if is_many:
         find = solve_features if has_many_features(setting) else solve_many
         for i, solution in find(setting, alpha):
-            if not any(same_solution(solution, other) for other in at[i]):
+            if not solution.is_converged:
+                lost.append((i, np.inf))
+            elif not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
     for i, solution in enumerate(perfect_solutions(setting, alpha)):
         at[i].append(solution)

@@ -62,8 +62,9 @@ def solutions_at(setting: Setting, branch: str, s: Stationary) -> list[Solution]
         drop[~is_tilted] = -setting.spectral.information(s.log_hat[~is_tilted])
         drop[is_tilted] = setting.matrix.information_drop(s.log_tilt[is_tilted], s.log_hat[is_tilted])
     log_tilt = s.log_tilt
-    if setting.mu2_squared == 0 and setting.theory == "main" and np.isfinite(log_tilt).any():
-        log_tilt = setting.spectral.log_snr_of(s.averages.odds)
+    if setting.mu2_squared == 0 and setting.theory == "main" and (is_tilted := np.isfinite(log_tilt)).any():
+        exact = setting.spectral.log_snr_of(s.averages.odds) if setting.has_tilt else np.nan
+        log_tilt = np.where(is_tilted, exact, log_tilt)
     entropy = 0.25 * hat * after + setting.gamma * s.averages.entropy + drop
     known = channel.free_entropy_known(power)
     deficit = np.zeros(gap.size)

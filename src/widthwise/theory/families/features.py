@@ -28,7 +28,7 @@ from ...numerics.piecewise import PiecewiseChebyshev
 from ...numerics.roots import decreasing_root
 from ...problem import Problem
 from ..setting import Averages, ReadoutClasses, Setting, setting_of
-from ..solution import Solution, readout_grid
+from ..solution import UNRESOLVED, Solution, readout_grid
 from ..stationary import Stationary, solutions_at
 from ..units import UnitTable, UnitValues
 from .base import ACCEPTED
@@ -44,9 +44,10 @@ _N_TABLE = 600  # brackets of the upper root
 _NEAREST = 2.5e-3  # in ln c to the fold, where a feature is followed no more: it loses its place well before
 _WIDTH, _N_NODES = 0.02, 8  # of a stretch, in ln v²; the nearest singularity, a fold, is several widths away
 _CROWDED = 2 * _N_NODES  # features of a stretch from which it is interpolated
-_N_SCANNED = 500  # numbers n of learnt features at which α is tabulated
+_N_ALL, _N_SCANNED = 1000, 500  # numbers n of learnt features at which α is tabulated: all of them, or some
 _NEAR = 1e-6  # in ln α, of the ends of intervals
-_WIDE, _STEP = 0.5, 0.25  # in ln B: an interval within which α may turn, and how closely it is looked at
+_WIDE, _STEP = 0.1, 0.25  # in ln B: an interval within which α may turn, and how closely it is looked at
+_N_ALONG = 4
 _N_STEPS = 60
 _ACCURATE = 1e-13
 _TINY = 1e-6  # of c[g(1) - g], where its table has lost half its digits
@@ -69,8 +70,11 @@ def has_many_features(setting: Setting) -> bool:
 def solve_features(setting: Setting, alpha: Array) -> Iterator[tuple[int, Solution]]:
     """Solutions in which features are learnt, with the index of their α."""
     features = feature_problem(setting.problem, setting.theory)
-    for i, value in enumerate(alpha):
-        for point in features.points(float(value)):
+    for i, value in enumerate(alpha.tolist()):
+        points = features.points(value)
+        if features.is_lost(value, points):
+            yield i, Solution.missing(setting.problem, value, "specialised", UNRESOLVED)
+        for point in points:
             yield i, features.solution(point)
 
 
@@ -223,10 +227,11 @@ class FeatureProblem:
     # ------------------------------------------------------------------ candidates
 
     def _scan(self) -> None:
-        """For some n, ln α at both ends of the couplings at which just the n largest prefer to be learnt."""
+        """ln α at both ends of the couplings at which just the n largest prefer to be learnt, for many n."""
         k = len(self.sums)
-        spread = np.geomspace(1, k, _N_SCANNED)
-        n = np.unique(np.concatenate([np.arange(1, min(k, 200) + 1), np.round(spread).astype(int)]))
+        spread = np.round(np.geomspace(1, k, _N_SCANNED)).astype(int)
+        wide = np.nonzero(-np.diff(self.sums.log_v2) > _WIDE)[0] + 1
+        n = np.unique(np.concatenate([np.arange(1, min(k, _N_ALL) + 1), spread, wide, wide + 1]))
         # Features so small that their samples are beyond anything computed are left alone.
         n = n[self.root.log_jump - self.sums.log_v2[n - 1] + self.sums.log_v2[0] < self.root.most]
         coupling = self.root.log_jump - self.sums.log_v2[n - 1]
@@ -235,6 +240,9 @@ class FeatureProblem:
         self._n, self._begin = n, self._log_alpha(coupling, gap)
         # With the n-th feature not yet learnt, at the same coupling.
         self._end_before = self._log_alpha(coupling, gap + self.sums.powers[n - 1] * drop)
+        most = self.root.most - float(self.sums.log_v2[0])
+        self._end = float(self._log_alpha(np.array([most]), np.array([self.sum(int(n[-1]), most).gap]))[0])
+        """ln α where the table of the root ends."""
         self.last_alone = float(np.exp(self._begin[-1]))
         """α about which the last feature is learnt, where each is learnt by itself."""
         self._wide = [self._along(m) for m in n.tolist() if self._width(m) > _WIDE]
@@ -249,7 +257,7 @@ class FeatureProblem:
     def _along(self, n: int) -> tuple[int, Array, Array]:
         """n, and ln B and ln α along its interval: α may fall with B before it rises."""
         width = self._width(n)
-        steps = np.linspace(0.0, width, math.ceil(width / _STEP) + 1)
+        steps = np.linspace(0.0, width, max(math.ceil(width / _STEP), _N_ALONG) + 1)
         coupling = self.root.log_jump - self.sums.log_v2[n - 1] + steps
         gap = np.array([self.sum(n, u).gap for u in coupling.tolist()])
         return n, coupling, self._log_alpha(coupling, gap)
@@ -264,28 +272,34 @@ class FeatureProblem:
     def _log_alpha(self, log_coupling: Array, gap: Array) -> Array:
         return self.setting.log_alpha(log_coupling, np.clip(gap, 0.0, self.power))
 
-    def _candidates(self, log_alpha: float) -> list[int]:
+    def candidates(self, alpha: float) -> list[int]:
         """Numbers n for which this α is within reach of their interval."""
-        k, n = len(self.sums), self._n
-        is_next = np.append(np.diff(n) == 1, False)
-        end = np.full(n.size, np.inf)
-        end[:-1] = np.where(is_next[:-1], self._end_before[1:], self._begin[:-1])
-        inside = (self._begin <= log_alpha + _NEAR) & (log_alpha <= end + _NEAR)
+        log_alpha = math.log(alpha)
+        n, begin = self._n, self._begin
+        is_next = np.append(np.diff(n) == 1, n[-1] == len(self.sums))
+        end = np.append(self._end_before[1:], self._end)
+        inside = is_next & (begin <= log_alpha + _NEAR) & (log_alpha <= end + _NEAR)
         found = set(n[inside].tolist())
-        # Between numbers that were left out of the table.
-        middle = 0.5 * (self._begin + self._end_before)
-        for j in np.nonzero(~is_next[:-1])[0].tolist():
-            low, high = middle[j], middle[j + 1]
-            if min(low, high) - _NEAR <= log_alpha <= max(low, high) + _NEAR:
-                share = 0.5 if low == high else min(max((log_alpha - low) / (high - low), 0.0), 1.0)
-                found.add(round(n[j] * (n[j + 1] / n[j]) ** share))
-        return sorted(m for m in found if 1 <= m <= k)
+        # Between numbers that were left out of the table: two neighbours, of which one begins before this α
+        # and the next one behind it. The first one ends at a larger α than that.
+        for j in np.nonzero(~is_next[:-1] & (begin[:-1] <= log_alpha) & (log_alpha <= begin[1:]))[0].tolist():
+            low, high = int(n[j]), int(n[j + 1])
+            while high > low + 1:
+                middle = (low + high) // 2
+                low, high = (middle, high) if self._begins_at(middle) <= log_alpha else (low, middle)
+            found |= {low, high}
+        return sorted(found)
+
+    def _begins_at(self, n: int) -> float:
+        """ln α from which the n largest prefer to be learnt."""
+        coupling = self.root.log_jump - float(self.sums.log_v2[n - 1])
+        return float(self._log_alpha(np.array([coupling]), np.array([self.sum(n, coupling).gap]))[0])
 
     # ------------------------------------------------------------------ solutions
 
     def points(self, alpha: float) -> list[FeaturePoint]:
         """Solutions at α, among them the one of largest potential with at least one feature learnt."""
-        starts = self._candidates(math.log(alpha))
+        starts = self.candidates(alpha)
         solved: dict[int, FeaturePoint | None] = {n: self.at(n, alpha) for n in starts}
         for n, guess in self._turned(math.log(alpha)):
             found = self.at(n, alpha, guess)
@@ -301,12 +315,19 @@ class FeatureProblem:
         return [point for point in solved.values() if point is not None]
 
     def equilibrium(self, alpha: float) -> FeaturePoint:
-        """The solution of largest potential; n = 0 where nothing is learnt.
+        """The solution of largest potential; n = 0 where nothing is learnt, NaN if it was not resolved.
 
         Of those with finite signal-to-noise ratios; see :meth:`is_known`.
         """
-        stable = [point for point in self.points(alpha) if point.slope > 0]
+        points = self.points(alpha)
+        if self.is_lost(alpha, points):
+            return FeaturePoint(alpha, 0, *(6 * [math.nan]))
+        stable = [point for point in points if point.slope > 0]
         return max([self.nothing(alpha), *stable], key=lambda point: point.potential)
+
+    def is_lost(self, alpha: float, points: list[FeaturePoint]) -> bool:
+        """Whether there must be more solutions at α than these."""
+        return not points and bool(self.candidates(alpha))
 
     def is_known(self, alpha: float) -> bool:
         """Whether every weight is known exactly in equilibrium."""
