@@ -168,8 +168,17 @@ class SpectralMatrix(MatrixChannel):
         self._end = _LEAST_HIGH if is_rough else _highest(readouts)
 
         def functions(u: Array) -> Array:
-            odds = denoiser.log_odds(np.exp(u))
-            return np.stack([odds - u, np.exp(u - np.logaddexp(0, odds))])
+            """o - u and η mmse, and their slopes in u."""
+            snr = np.exp(u)
+            mmse, recovered, slope = denoiser.evaluate(snr)
+            rate = -slope * (snr / recovered) / mmse
+            left = snr * mmse
+            return np.stack(
+                [
+                    [np.log(recovered) - np.log(mmse) - u, left],
+                    [rate - 1, left * (1 - recovered * rate)],
+                ]
+            )
 
         self._table = PiecewiseChebyshev(
             functions,
@@ -179,6 +188,7 @@ class SpectralMatrix(MatrixChannel):
             narrowest=1.0 if is_rough else 1e-5,
             atol=1e-5 if is_rough else _ATOL,
             n_terms=12 if is_rough else _N_TERMS,
+            has_slopes=True,
             beside_break=_BESIDE,
         )
         self._power = self._table.integrated(1)
