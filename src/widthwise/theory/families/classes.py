@@ -99,7 +99,7 @@ class ClassFamily(Family):
 
     @property
     def stops(self) -> np.ndarray:
-        return np.log([1e9, 1e15, 1e21])
+        return np.log([1e15, 1e21])
 
     def is_awake(self, points: Points) -> np.ndarray:
         """Whether the next smaller class cannot stay at 0."""
