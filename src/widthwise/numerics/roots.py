@@ -21,18 +21,21 @@ def decreasing_root(
 ) -> np.ndarray:
     """Where a decreasing function changes sign in [low, high], element by element.
 
-    A few halvings, then the Illinois variant of regula falsi (halvings again next to an end, where the
-    function is not evaluated). Without a change of sign a place next to the nearer end comes back, within
-    1/64 of the interval.
+    A few halvings, then the Illinois variant of regula falsi. Without a change of sign a place
+    next to the nearer end comes back, within 1/64 of the interval.
     """
     low, high = low.copy(), high.copy()
-    at_low, at_high = np.full(low.shape, np.inf), np.full(low.shape, -np.inf)
+    at_low, at_high = np.full(low.shape, np.nan), np.full(low.shape, np.nan)
     for _ in range(_N_HALVINGS):
         middle = 0.5 * (low + high)
         value = function(middle)
         above = value > 0
         low, at_low = np.where(above, middle, low), np.where(above, value, at_low)
         high, at_high = np.where(above, high, middle), np.where(above, at_high, value)
+    if np.isnan(at_low).any():  # a root may lie next to an end
+        at_low = np.where(np.isnan(at_low), function(low), at_low)
+    if np.isnan(at_high).any():
+        at_high = np.where(np.isnan(at_high), function(high), at_high)
     root: np.ndarray = 0.5 * (low + high)
     last = np.zeros(low.shape, dtype=int)
     for _ in range(_N_STEPS):
