@@ -13,7 +13,7 @@ from .spectral_curve import N_NEWTON, Bands, Poles
 
 __all__ = ["DiscretePoles"]
 
-_BLOCK = 8192  # numbers
+_BLOCK = 32768  # numbers
 _N_OPENING = 30  # Newton steps for the noise at which a gap opens; five are typical
 _SMALL, _N_SERIES = 0.05, 13  # ln(1 - u) + u by its series: 0.05^13 = 1e-17
 _LEAST = 1e-140  # squared distance from a pole: a first guess may lie on one

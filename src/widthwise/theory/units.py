@@ -32,6 +32,7 @@ _GRID = np.unique(np.concatenate([np.logspace(-12, -4, 33), np.logspace(-4, 8, 1
 _N_POLISH = 60
 _LARGEST = 1e60
 _LARGEST_LOG = 750.0
+_BLOCK = 64  # rows that are searched at once: they stay in the cache
 _FEW = 4  # units up to which comparing with all of the grid is quicker than running minima
 _SLACK = 1e-8  # of a cell's ends in ln x, beyond the rounding with which it is found
 _LEAST_GAP = 1e-280  # of 1 - Q, where activations with jumps are still finite
@@ -254,17 +255,19 @@ class UnitTable:
         beside: Array | None = None,
         *,
         is_rough: bool = False,
+        level: Array | None = None,
     ) -> Array:
         """x of units with given v² (columns) at couplings A, B (rows); 0 or NaN where there is none.
 
         ``beside`` is the x, one a row, that ABOVE and BELOW refer to. ``is_rough`` interpolates on the grid.
+        ``level`` is :meth:`log_level` of the couplings, if that is known.
         """
         shape = (pull.size, values2.size)
         if which is Root.ZERO or values2.size == 0:
             return np.zeros(shape)
         if which is Root.KNOWN:
             return np.full(shape, np.inf)
-        level = self.log_level(pull, coupling)
+        level = self.log_level(pull, coupling) if level is None else level
         log_v2 = np.log(values2)
         can_leave_zero = pull[:, None] * values2 * self.slope_at_zero > 1
         is_above_first = level[:, :1] < log_v2
@@ -414,16 +417,20 @@ def _last_below(level: Array, values: Array) -> Integers:
 def _first_above(level: Array, values: Array) -> Integers:
     """The first place of each row at which it is not below each of the values; 0 or the size if nowhere."""
     if values.size <= _FEW:
-        return np.argmin(level[:, None, :] < values[:, None], axis=-1)
+        first: Integers = np.argmin(level[:, None, :] < values[:, None], axis=-1)
+        return first
     return _count_below(np.maximum.accumulate(level, axis=1), values)
 
 
 def _count_below(rising: Array, values: Array) -> Integers:
     """How many logarithms of each row, which rise along it, are below each of the values."""
     n_rows, n = rising.shape
-    apart = 4 * _LARGEST_LOG * np.arange(n_rows)[:, None]
-    found = np.searchsorted((rising + apart).ravel(), values + apart)
-    count: Integers = found - n * np.arange(n_rows)[:, None]
+    count = np.empty((n_rows, values.size), dtype=np.intp)
+    for first in range(0, n_rows, _BLOCK):
+        rows = rising[first : first + _BLOCK]
+        number = np.arange(len(rows))[:, None]
+        apart = 4 * _LARGEST_LOG * number
+        count[first : first + _BLOCK] = np.searchsorted((rows + apart).ravel(), values + apart) - n * number
     return count
 
 

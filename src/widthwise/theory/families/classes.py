@@ -337,9 +337,10 @@ def threshold_roots(
     number = np.arange(values2.size)
     # How many of the counts have been passed: 0 for known, 1 for the highest root, ...
     passed = (number >= counts[:, :, None]).sum(axis=1)
-    snr = units.roots(values2, pull, coupling, Root.LOWEST, is_rough=is_rough)
+    level = units.log_level(pull, coupling)
+    snr = units.roots(values2, pull, coupling, Root.LOWEST, is_rough=is_rough, level=level)
     if counts.shape[1] == 2:
-        upper = units.roots(values2, pull, coupling, Root.HIGHEST, is_rough=is_rough)
+        upper = units.roots(values2, pull, coupling, Root.HIGHEST, is_rough=is_rough, level=level)
     else:
         upper = units.ranked_roots(values2, pull, coupling, passed - 1, is_rough=is_rough)
     snr = np.where(passed < counts.shape[1], upper, snr)
