@@ -66,3 +66,20 @@ def test_a_kink_that_was_not_named_is_resolved_by_halving():
     kinked = PiecewiseChebyshev(lambda x: np.abs(x - 0.3)[None], (-1.0, 1.0), narrowest=1e-4, atol=1e-12)
     x = np.linspace(-1, 1, 77)
     assert kinked(x)[0] == pytest.approx(np.abs(x - 0.3), abs=1e-4)
+
+
+def test_values_and_slopes_give_the_same_series_from_half_as_many_places():
+    """To rounding where the last terms are; the place of a kink in the third derivative is a break."""
+    places: list[int] = []
+
+    def with_slopes(x):
+        places.append(x.size)
+        wave = np.exp(-x / 3)
+        slopes = [(3 * np.cos(3 * x) - np.sin(3 * x) / 3) * wave, 3 * (x - 0.7) * np.abs(x - 0.7)]
+        return functions(x), np.stack(slopes)
+
+    both = PiecewiseChebyshev(with_slopes, (-3.0, 4.2), breaks=[0.7, 9.0], atol=1e-12, has_slopes=True)
+    assert np.array_equal(both.edges, SERIES.edges) and places[0] == 6 * 4
+    for which in (0, 1):
+        for one, other, atol in zip(both(X, which), SERIES(X, which), (1e-12, 1e-9, 1e-7), strict=True):
+            assert one == pytest.approx(other, abs=atol)

@@ -14,6 +14,15 @@ def test_decreasing_root_of_many_at_once():
     assert found == pytest.approx(root, abs=1e-11)
 
 
+def test_decreasing_root_next_to_an_end():
+    """In the first or the last 1/64 of the interval, of one function and beside others."""
+    root = np.array([-4.97, 8.9, 1.3])
+    for which in ([0], [1], [0, 1, 2]):
+        goal, ends = root[which], (np.full(len(which), -5.0), np.full(len(which), 9.0))
+        found = decreasing_root(lambda x, goal=goal: np.exp(-x) - np.exp(-goal), *ends, atol=1e-14)
+        assert found == pytest.approx(goal, abs=1e-11)
+
+
 def test_decreasing_root_without_a_change_of_sign_ends_next_to_the_nearer_end():
     ends = np.array([-1.0, -1.0]), np.array([2.0, 2.0])
     found = decreasing_root(lambda x: np.array([5.0, -5.0]) - x, *ends)

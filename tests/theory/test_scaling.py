@@ -94,9 +94,8 @@ def test_crowded_features_are_summed_to_rounding():
     assert features.sums.terms(point.n)[0].size < 0.7 * point.n
     classes, setting = setting_of(problem).classes, setting_of(problem)
     coupling = np.exp(np.array([point.log_coupling]))
-    exact = class_averages(
-        setting.units, classes.values2, classes.powers, features.snr(point)[None], np.zeros(1), coupling
-    )
+    values = setting.units.at_roots(features.snr(point)[None])
+    exact = class_averages(values, classes.values2, classes.powers, np.zeros(1), coupling)
     assert point.gap == pytest.approx(float(exact.kernel_gap[0]), rel=1e-12)
     averages = features.averages(point)
     for name in ("learnt", "left", "kernel_gap", "entropy"):

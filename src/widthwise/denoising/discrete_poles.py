@@ -13,7 +13,7 @@ from .spectral_curve import N_NEWTON, Bands, Poles
 
 __all__ = ["DiscretePoles"]
 
-_BLOCK = 8192  # numbers
+_BLOCK = 32768  # numbers
 _N_OPENING = 30  # Newton steps for the noise at which a gap opens; five are typical
 _SMALL, _N_SERIES = 0.05, 13  # ln(1 - u) + u by its series: 0.05^13 = 1e-17
 _LEAST = 1e-140  # squared distance from a pole: a first guess may lie on one
@@ -37,41 +37,39 @@ class DiscretePoles(Poles):
         self.outermost = min(float(self.where.min()), 0.0), max(float(self.where.max()), 0.0)
 
     def sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        v1, v2 = np.zeros_like(a), np.zeros_like(a)
-        for block in _blocks(a):
-            d, w, term = (np.empty_like(a[block]) for _ in range(3))
-            for ai, ci in zip(self.where, self.weight, strict=True):
-                np.subtract(a[block], ai, out=d)
-                np.multiply(d, d, out=w)
-                w += t[block]
-                np.maximum(w, _LEAST, out=w)
-                np.divide(1.0, w, out=w)
-                np.multiply(w, ci, out=term)
-                v1[block] += term
-                term *= w
-                v2[block] += term
+        totals = np.empty((2, a.size))
+        for block in self._blocks(a.size):
+            _, w = self._distances(a.ravel()[block], t.ravel()[block])
+            np.matmul(self.weight, w, out=totals[0, block])
+            w *= w
+            np.matmul(self.weight, w, out=totals[1, block])
+        v1, v2 = totals.reshape(2, *a.shape)
         return v1, v2
 
     def all_sums(self, a: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, ...]:
-        totals = tuple(np.zeros_like(a) for _ in range(4))
-        for block in _blocks(a):
-            d, w, term = (np.empty_like(a[block]) for _ in range(3))
-            power1, weight1, r0, r1 = (each[block] for each in totals)
-            for ai, ci in zip(self.where, self.weight, strict=True):
-                np.subtract(a[block], ai, out=d)
-                np.multiply(d, d, out=w)
-                w += t[block]
-                np.maximum(w, _LEAST, out=w)
-                np.divide(1.0, w, out=w)
-                np.multiply(w, ci, out=term)
-                weight1 += term
-                w *= term
-                r0 += w
-                term *= d
-                power1 += term
-                w *= d
-                r1 += w
-        return totals
+        totals = np.empty((4, a.size))
+        for block in self._blocks(a.size):
+            d, w = self._distances(a.ravel()[block], t.ravel()[block])
+            np.matmul(self.weight, d * w, out=totals[0, block])
+            np.matmul(self.weight, w, out=totals[1, block])
+            w *= w
+            np.matmul(self.weight, w, out=totals[2, block])
+            w *= d
+            np.matmul(self.weight, w, out=totals[3, block])
+        return tuple(totals.reshape(4, *a.shape))
+
+    def _distances(self, a: Array, t: Array) -> tuple[Array, Array]:
+        """a - a_i and w = 1/((a - a_i)² + t) (poles × points)."""
+        d = a - self.where[:, None]
+        w = d * d
+        w += np.maximum(t, _LEAST)
+        np.divide(1.0, w, out=w)
+        return d, w
+
+    def _blocks(self, n_points: int) -> list[slice]:
+        """Slices of points for which the arrays (poles × points) stay in the cache."""
+        step = max(1, _BLOCK // self.where.size)
+        return [slice(i, i + step) for i in range(0, n_points, step)]
 
     def potential(self, zeta: np.ndarray, is_noisy: np.ndarray) -> np.ndarray:
         inverse = 1 / zeta
@@ -263,9 +261,3 @@ def _least(
             weights = weights[active]
     v = (all_weights / (result[:, None] - where) ** 2).sum(axis=1)
     return result, v
-
-
-def _blocks(a: np.ndarray) -> list[slice]:
-    """Slices along the first axis whose arrays stay in the cache."""
-    step = max(1, _BLOCK * a.shape[0] // max(a.size, 1))
-    return [slice(i, i + step) for i in range(0, a.shape[0], step)]

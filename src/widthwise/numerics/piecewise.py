@@ -30,6 +30,21 @@ def _chebyshev(n_terms: int) -> tuple[np.ndarray, np.ndarray]:
     return -np.cos(angles), to_series
 
 
+@cache
+def _with_slopes(n_terms: int) -> tuple[np.ndarray, np.ndarray]:
+    """Half as many nodes, and the matrix from values and then slopes there to coefficients.
+
+    On Chebyshev nodes this is as well-conditioned as can be: values are weighted by positive numbers that sum
+    to 1, and slopes by less than 1/4.
+    """
+    nodes, _ = _chebyshev(n_terms // 2)
+    values = np.polynomial.chebyshev.chebvander(nodes, n_terms - 1)
+    slopes = np.polynomial.chebyshev.chebvander(nodes, n_terms - 2) @ np.polynomial.chebyshev.chebder(
+        np.eye(n_terms)
+    )
+    return nodes, np.linalg.inv(np.concatenate([values, slopes]))
+
+
 class PiecewiseChebyshev:
     """Several functions of one variable on an interval, with two derivatives and integrals.
 
@@ -37,6 +52,8 @@ class PiecewiseChebyshev:
     ----------
     function
         ``function(x)`` for an array x gives the functions as rows: shape (n_functions, x.size).
+    has_slopes
+        ``function(x)`` gives a pair of such arrays, the second one of slopes: then half as many x are needed.
     ends
         The interval (low, high).
     breaks
@@ -65,18 +82,23 @@ class PiecewiseChebyshev:
         noise: float = 1e-8,
         n_terms: int = 12,
         beside_break: float = np.inf,
+        has_slopes: bool = False,
     ) -> None:
         self._n_terms = n_terms
-        nodes, to_series = _chebyshev(n_terms)
+        nodes, to_series = _with_slopes(n_terms) if has_slopes else _chebyshev(n_terms)
         low, high = ends
         edges = _first_edges(low, high, breaks, narrowest, beside_break, widest)
         left, right = edges[:-1], edges[1:]
         panels: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         parent = np.full(left.size, np.inf)  # last coefficients of the panel that was halved
         while left.size:
-            x = 0.5 * (left + right)[:, None] + 0.5 * (right - left)[:, None] * nodes
-            values = function(x.ravel()).reshape(-1, left.size, n_terms)
-            series = values @ to_series.T
+            half = 0.5 * (right - left)[:, None]
+            x = 0.5 * (left + right)[:, None] + half * nodes
+            values = np.asarray(function(x.ravel()))
+            if has_slopes:
+                value, slope = values.reshape(2, -1, *x.shape)
+                values = np.concatenate([value, half * slope], axis=-1)
+            series = values.reshape(-1, left.size, n_terms) @ to_series.T
             rest = np.abs(series[..., -2:]).max(axis=(0, 2))
             # A smooth function gains 2^-10 by halving, a jump in its second derivative still 2^-2.
             is_noise = (rest > 0.5 * parent) & (rest < noise)
@@ -101,7 +123,7 @@ class PiecewiseChebyshev:
 
     @property
     def nodes(self) -> np.ndarray:
-        """Where the functions were evaluated, panel by panel."""
+        """Chebyshev nodes of every panel, as many as there are terms."""
         places: np.ndarray = self._start[:, None] + self._half[:, None] * (1 + _chebyshev(self._n_terms)[0])
         return places
 
@@ -164,7 +186,7 @@ class PiecewiseChebyshev:
         return new
 
     def _locate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        panel = np.clip(np.searchsorted(self._start, x, side="right") - 1, 0, self._start.size - 1)
+        panel = np.searchsorted(self._start[1:], x, side="right")
         return panel, (x - self._start[panel]) / self._half[panel] - 1
 
 

@@ -25,11 +25,17 @@ def decreasing_root(
     next to the nearer end comes back, within 1/64 of the interval.
     """
     low, high = low.copy(), high.copy()
+    at_low, at_high = np.full(low.shape, np.nan), np.full(low.shape, np.nan)
     for _ in range(_N_HALVINGS):
         middle = 0.5 * (low + high)
-        above = function(middle) > 0
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    at_low, at_high = function(low), function(high)
+        value = function(middle)
+        above = value > 0
+        low, at_low = np.where(above, middle, low), np.where(above, value, at_low)
+        high, at_high = np.where(above, high, middle), np.where(above, at_high, value)
+    if np.isnan(at_low).any():  # a root may lie next to an end
+        at_low = np.where(np.isnan(at_low), function(low), at_low)
+    if np.isnan(at_high).any():
+        at_high = np.where(np.isnan(at_high), function(high), at_high)
     root: np.ndarray = 0.5 * (low + high)
     last = np.zeros(low.shape, dtype=int)
     for _ in range(_N_STEPS):

@@ -190,7 +190,8 @@ def _profiles(setting: Setting, alpha: float, n_points: int) -> Landscape:
             for root in (Root.HIGHEST, Root.LOWEST)
         )
         snr = np.where(is_upper, np.nan_to_num(upper), lower)
-        return class_averages(setting.units, values2, setting.classes.powers, snr, multiplier, coupling)
+        u = setting.units.at_roots(snr)
+        return class_averages(u, values2, setting.classes.powers, multiplier, coupling)
 
     def surplus(log_coupling: Array) -> Array:
         a = averages(log_coupling)

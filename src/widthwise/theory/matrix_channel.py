@@ -101,8 +101,9 @@ class MatrixChannel:
             share = np.exp(-apart)  # τ/(τ + q̂₂)
             rest = -np.expm1(-apart)
             # Both in one look-up: for the few points of a step its overhead is what counts.
-            both = self.odds(np.concatenate([log_tilt, log_tilt + apart]))
-            (before, after), (rate, rate_after), (bend, _) = (x.reshape(2, -1) for x in both)
+            odds, rates, bends = self.odds(np.concatenate([log_tilt, log_tilt + apart]))
+            (before, after), (rate, rate_after), (bend, _) = (x.reshape(2, -1) for x in (odds, rates, bends))
+            (_, mmse_after), (recovered, recovered_after) = (x.reshape(2, -1) for x in _shares(odds))
             step = after - before
             close = apart < _CLOSE
             if close.any():
@@ -110,8 +111,6 @@ class MatrixChannel:
                 width = 0.5 * apart[close, None]
                 rates = self.odds(log_tilt[close, None] + width * (1 + _GAUSS_X))[1]
                 step[close] = (width * rates) @ _GAUSS_W
-            mmse, recovered = _shares(before)
-            mmse_after, recovered_after = _shares(after)
             log_ratio = np.logaddexp(0, before) - np.logaddexp(0, after)
             log_growth = np.where(step > 30, step, np.log(np.expm1(np.minimum(step, 30.0))))
             log_pull = log_tilt + log_ratio + log_growth - np.log(rate)
@@ -165,8 +164,17 @@ class SpectralMatrix(MatrixChannel):
         self._end = _highest(readouts)
 
         def functions(u: Array) -> Array:
-            odds = denoiser.log_odds(np.exp(u))
-            return np.stack([odds - u, np.exp(u - np.logaddexp(0, odds))])
+            """o - u and η mmse, and their slopes in u."""
+            snr = np.exp(u)
+            mmse, recovered, slope = denoiser.evaluate(snr)
+            rate = -slope * (snr / recovered) / mmse
+            left = snr * mmse
+            return np.stack(
+                [
+                    [np.log(recovered) - np.log(mmse) - u, left],
+                    [rate - 1, left * (1 - recovered * rate)],
+                ]
+            )
 
         self._table = PiecewiseChebyshev(
             functions,
@@ -176,6 +184,7 @@ class SpectralMatrix(MatrixChannel):
             narrowest=1e-5,
             atol=_ATOL,
             n_terms=_N_TERMS,
+            has_slopes=True,
             beside_break=_BESIDE,
         )
         self._power = self._table.integrated(1)

@@ -11,12 +11,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, Bools
 from .._bad_value import BadValue
 from ..ingredients.readouts import Discrete
 from ..problem import NO_QUADRATIC_PART, Problem
 from .matrix_channel import GaussianMatrix, MatrixChannel, matrix_channel
-from .units import UnitTable, unit_table
+from .units import UnitTable, UnitValues, unit_table
 
 __all__ = [
     "MOST_CLASSES",
@@ -190,9 +190,6 @@ class Averages:
     kernel_slopes: Array
     """Derivatives of ``kernel_gap`` in ln A and ln B."""
 
-    def __add__(self, other: Averages) -> Averages:
-        return Averages(*(a + b for a, b in zip(vars(self).values(), vars(other).values(), strict=True)))
-
     @property
     def odds(self) -> Array:
         """ln(m/(1 - m))."""
@@ -211,38 +208,34 @@ class Averages:
 
 
 def class_averages(
-    units: UnitTable,
+    u: UnitValues,
     values2: Array,
     powers: Array,
-    snr: Array,
     pull: Array,
     coupling: Array,
+    is_held: Bools | None = None,
 ) -> Averages:
-    """Averages over classes with given v², E[v²; class] and x (one row for each pair of couplings).
+    """Averages over classes with given v², E[v²; class] and values at their roots.
 
-    x may be 0 (not learnt) or infinite (known); NaN, where a class has no such root, makes NaN.
+    Classes are columns, pairs of couplings rows.
+    Classes that are not learnt, or known, do not move with the couplings; nor do those that are held.
     """
-    n = pull.size
-    is_known = np.isinf(snr)
-    u = units(np.where(np.isfinite(snr), snr, 1.0))
-    overlap = np.where(is_known, 1.0, np.where(np.isnan(snr), np.nan, u.overlap))
-    gap = np.where(is_known, 0.0, u.gap)
-    kernel_gap = np.where(is_known, 0.0, u.kernel_gap)
-    entropy = np.where(is_known, -(units.weights.entropy or 0.0), u.entropy)
     a, b = pull[:, None], coupling[:, None]
-    stiff = 1 - values2 * (a * u.overlap_slope + b * u.kernel_curvature)
-    moves = (snr > 0) & ~is_known
+    moves = (u.snr > 0) & (u.snr < np.inf)
+    if is_held is not None:
+        moves &= ~is_held
     with np.errstate(divide="ignore", invalid="ignore"):
-        rate = np.where(moves, powers * u.overlap_slope * values2 / stiff, 0.0)
-    forces = (a * u.overlap, b * u.kernel_slope)
-    masses = powers / values2
-    with np.errstate(invalid="ignore"):
-        slopes = [np.where(moves, rate * force, 0.0) for force in forces]
+        stiff = 1 - values2 * (a * u.overlap_slope + b * u.kernel_curvature)
+        rate = powers * values2 * u.overlap_slope / stiff
+        by_pull = np.where(moves, rate * a * u.overlap, 0.0)
+        by_coupling = np.where(moves, rate * b * u.kernel_slope, 0.0)
+    slopes = np.stack([by_pull, by_coupling])
+    kernel_slope = np.where(moves, u.kernel_slope, 0.0)
     return Averages(
-        (overlap**2 * powers).sum(axis=1),
-        (gap * (1 + overlap) * powers).sum(axis=1),
-        (kernel_gap * powers).sum(axis=1),
-        (entropy * masses).sum(axis=1),
-        np.stack([(2 * overlap * s).sum(axis=1) for s in slopes]).reshape(2, n),
-        -np.stack([(np.where(moves, u.kernel_slope, 0.0) * s).sum(axis=1) for s in slopes]).reshape(2, n),
+        u.overlap**2 @ powers,
+        (u.gap * (1 + u.overlap)) @ powers,
+        u.kernel_gap @ powers,
+        u.entropy @ (powers / values2),
+        (2 * u.overlap * slopes).sum(axis=2),
+        -(kernel_slope * slopes).sum(axis=2),
     )

@@ -209,16 +209,22 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
         at[i].append(solution)
     reach = _reach(problem, theory)
     ranked = []
-    unseen = _unseen(problem, theory)
+    unseen, reason = _unseen(problem, theory), exact_reason(problem)
     for i, (a, here) in enumerate(zip(alpha, at, strict=True)):
         if a < unseen:  # what is learnt of single units is below rounding
             here[0] = replace(here[0], is_stable=here[0].is_converged)
-        ranked.append([] if a > reach else _ranked(problem, float(a), here, [f for j, f in lost if j == i]))
+        there = [f for j, f in lost if j == i]
+        ranked.append([] if a > reach else _ranked(problem, float(a), here, there, reason))
     return ranked
 
 
-def _ranked(problem: Problem, alpha: float, found: list[Solution], lost: list[float]) -> list[Solution]:
-    """Highest free entropy first, the equilibrium marked; ``lost`` are free entropies of what is missing."""
+def _ranked(
+    problem: Problem, alpha: float, found: list[Solution], lost: list[float], reason: str
+) -> list[Solution]:
+    """Highest free entropy first, the equilibrium marked; ``lost`` are free entropies of what is missing.
+
+    ``reason`` is :func:`exact_reason` of the problem.
+    """
     good = _rank([s for s in found if s.status == CONVERGED])
     if not good:
         return []
@@ -228,7 +234,7 @@ def _ranked(problem: Problem, alpha: float, found: list[Solution], lost: list[fl
     top = good[0].free_entropy
     is_missing = not good[0].is_stable or (good[0].family is None and not found[0].is_converged)
     is_missing |= any(not f < top - 1e-6 * (1 + abs(top)) for f in lost)
-    note = exact_reason(problem) if is_missing or good[0].branch == "specialised" else ""
+    note = reason if is_missing or good[0].branch == "specialised" else ""
     best = next((i for i, s in enumerate(good) if s.branch == "universal"), 0) if note else 0
     if is_missing and not note:
         return [Solution.missing(problem, alpha, "equilibrium", UNRESOLVED), *good]

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,8 @@ _GRID = np.unique(np.concatenate([np.logspace(-12, -4, 33), np.logspace(-4, 8, 1
 _N_POLISH = 60
 _LARGEST = 1e60
 _LARGEST_LOG = 750.0
+_BLOCK = 64  # rows that are searched at once: they stay in the cache
+_FEW = 4  # units up to which comparing with all of the grid is quicker than running minima
 _SLACK = 1e-8  # of a cell's ends in ln x, beyond the rounding with which it is found
 _LEAST_GAP = 1e-280  # of 1 - Q, where activations with jumps are still finite
 
@@ -71,6 +74,10 @@ class UnitValues:
     """g(1) - g(Q)."""
     kernel: Array
     """g(Q), accurate where it is tiny."""
+
+    def chosen(self, which: Any) -> UnitValues:
+        """At some of the places: what an array may be indexed with."""
+        return UnitValues(*(getattr(self, f.name)[which] for f in fields(UnitValues)))
 
 
 def evaluate_units(activation: Activation, weights: WeightLaw, snr: Array) -> UnitValues:
@@ -137,7 +144,8 @@ class UnitTable:
             keep &= on_grid.gap > _LEAST_GAP
         self.grid = _GRID[keep]
         self.log_grid = np.log(self.grid)
-        self.values = UnitValues(*(getattr(on_grid, f.name)[keep] for f in fields(UnitValues)))
+        self.values = on_grid.chosen(keep)
+        self._forces = np.stack([self.values.overlap, self.values.kernel_slope])
         self._log_gap = np.log(np.maximum(self.values.gap, _LEAST_GAP))
         self._at_zero = evaluate_units(activation, weights, np.zeros(1))
         self.slope_at_zero = float(self._at_zero.overlap_slope[0])  # 1, or E e² of inputs with a covariance
@@ -162,25 +170,36 @@ class UnitTable:
         return values
 
     def __call__(self, snr: Array) -> UnitValues:
-        # Newton's method may look far beyond any solution.
-        snr = np.clip(np.nan_to_num(snr), 0.0, _LARGEST)
+        # Newton's method may look far beyond any solution; NaN is taken for 0.
+        snr = np.minimum(np.fmax(snr, 0.0), _LARGEST)
         flat = snr.ravel()
         with np.errstate(divide="ignore"):
             log_snr = np.log(flat)
-        is_tabulated = (log_snr >= self._table.low) & (log_snr <= self._table.high)
-        rows = np.empty((len(_TABULATED), flat.size))
-        if is_tabulated.any():
-            rows[:, is_tabulated] = self._looked_up(log_snr[is_tabulated])
-            rows[_TABULATED.index("entropy"), is_tabulated] *= -1
-        is_zero = flat == 0
-        if is_zero.any():
+        inside = np.minimum(np.maximum(log_snr, self._table.low), self._table.high)
+        rows = self._looked_up(inside)
+        rows[_TABULATED.index("entropy")] *= -1
+        is_beyond = log_snr != inside
+        if is_beyond.any():
+            is_zero = flat == 0
             rows[:, is_zero] = np.stack([getattr(self._at_zero, name) for name in _TABULATED])
-        rest = ~is_tabulated & ~is_zero
-        if rest.any():
-            beyond = evaluate_units(self.activation, self.weights, flat[rest])
-            rows[:, rest] = np.stack([getattr(beyond, name) for name in _TABULATED])
+            rest = is_beyond & ~is_zero
+            if rest.any():
+                beyond = evaluate_units(self.activation, self.weights, flat[rest])
+                rows[:, rest] = np.stack([getattr(beyond, name) for name in _TABULATED])
         named = {name: row.reshape(snr.shape) for name, row in zip(_TABULATED, rows, strict=True)}
         return UnitValues(snr=snr, **named)
+
+    def at_roots(self, snr: Array) -> UnitValues:
+        """At roots: x may be infinite (weights are known); NaN, where there is no root, makes NaN."""
+        is_finite = np.isfinite(snr)
+        if is_finite.all():
+            return self(snr)
+        u = self(np.where(is_finite, snr, 1.0))
+        is_known, known = np.isinf(snr), -(self.weights.entropy or 0.0)
+        u.snr, u.overlap[is_known], u.entropy[is_known] = snr, 1.0, known
+        u.gap[is_known] = u.kernel_gap[is_known] = 0.0
+        u.overlap[np.isnan(snr)] = np.nan
+        return u
 
     def _for_roots(self, log_snr: Array) -> Array:
         """Q, g', F' and dg'/dx."""
@@ -194,11 +213,17 @@ class UnitTable:
         """Largest number of stretches on which φ rises, for any ratio B/A."""
         return _count_sections(self)
 
-    def log_force(self, pull: Array, coupling: Array) -> Array:
-        """ln(A F + B g') on the grid, one row for each pair of couplings."""
-        t = self.values
-        with np.errstate(divide="ignore", over="ignore"):
-            return np.log(pull[:, None] * t.overlap + coupling[:, None] * t.kernel_slope)
+    def log_level(self, pull: Array, coupling: Array) -> Array:
+        """ln φ = ln[x/(A F + B g')] on the grid, one row for each pair of couplings.
+
+        In one array: temporary ones of this size would cost more than the logarithms.
+        """
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            level: Array = np.column_stack([pull, coupling]) @ self._forces
+            np.log(level, out=level)
+            np.subtract(self.log_grid, level, out=level)
+        np.fmin(level, _LARGEST_LOG, out=level)  # NaN too: no root is there
+        return np.maximum(level, -_LARGEST_LOG, out=level)
 
     def rough_values(self, snr: Array) -> tuple[Array, Array, Array]:
         """Q, 1 - Q and g(1) - g(Q), to a few digits; NaN where x is."""
@@ -230,17 +255,19 @@ class UnitTable:
         beside: Array | None = None,
         *,
         is_rough: bool = False,
+        level: Array | None = None,
     ) -> Array:
         """x of units with given v² (columns) at couplings A, B (rows); 0 or NaN where there is none.
 
         ``beside`` is the x, one a row, that ABOVE and BELOW refer to. ``is_rough`` interpolates on the grid.
+        ``level`` is :meth:`log_level` of the couplings, if that is known.
         """
         shape = (pull.size, values2.size)
         if which is Root.ZERO or values2.size == 0:
             return np.zeros(shape)
         if which is Root.KNOWN:
             return np.full(shape, np.inf)
-        level = np.nan_to_num(self.log_grid - self.log_force(pull, coupling), nan=np.inf)  # ln φ
+        level = self.log_level(pull, coupling) if level is None else level
         log_v2 = np.log(values2)
         can_leave_zero = pull[:, None] * values2 * self.slope_at_zero > 1
         is_above_first = level[:, :1] < log_v2
@@ -251,12 +278,7 @@ class UnitTable:
             last = np.full(pull.size, np.inf)
             cell, has_root = self._cells_beside(level, log_v2, Root.BELOW, last)
         else:
-            # The last place where φ < v², or the last before φ first exceeds it.
-            if which is Root.HIGHEST:
-                running = np.minimum.accumulate(level[:, ::-1], axis=1)[:, ::-1]
-            else:
-                running = np.maximum.accumulate(level, axis=1)
-            cell = _count_below(running, log_v2) - 1
+            cell = _last_below(level, log_v2) if which is Root.HIGHEST else _first_above(level, log_v2) - 1
             has_root = (cell >= 0) & (cell < self.grid.size - 1)
         result = np.full(shape, np.nan if which in (Root.ABOVE, Root.HIGHEST) else 0.0)
         # Between 0 and the first node of the grid.
@@ -283,7 +305,7 @@ class UnitTable:
         """
         if self.n_sections < 2:
             return True
-        is_falling = np.diff(self.log_grid - self.log_force(pull, coupling), axis=1) < -1e-9
+        is_falling = np.diff(self.log_level(pull, coupling), axis=1) < -1e-9
         n_falling = np.concatenate([np.zeros((2, 1), dtype=int), np.cumsum(is_falling, axis=1)], axis=1)
         first = np.searchsorted(self.grid, snr.min(axis=0))
         last = np.maximum(np.searchsorted(self.grid, snr.max(axis=0), side="right") - 1, first)
@@ -297,7 +319,7 @@ class UnitTable:
 
         Ranks are given for each pair of couplings (rows) and unit (columns).
         """
-        level = np.nan_to_num(self.log_grid - self.log_force(pull, coupling), nan=np.inf)
+        level = self.log_level(pull, coupling)
         is_above = level[:, None, :] < np.log(values2)[:, None]
         is_root = (is_above[..., :-1] & ~is_above[..., 1:])[..., ::-1]
         is_chosen = is_root & (np.cumsum(is_root, axis=-1, dtype=np.int8) == rank[..., None] + 1)
@@ -381,13 +403,34 @@ class UnitTable:
         return np.exp(z)
 
 
+def _last_below(level: Array, values: Array) -> Integers:
+    """The last place of each row at which it is below each of the values; -1 or the last one if nowhere."""
+    if values.size <= _FEW:
+        is_below = level[:, None, ::-1] < values[:, None]
+        last: Integers = level.shape[1] - 1 - np.argmax(is_below, axis=-1)
+        return last
+    least = np.empty_like(level)
+    np.minimum.accumulate(level[:, ::-1], axis=1, out=least[:, ::-1])
+    return _count_below(least, values) - 1
+
+
+def _first_above(level: Array, values: Array) -> Integers:
+    """The first place of each row at which it is not below each of the values; 0 or the size if nowhere."""
+    if values.size <= _FEW:
+        first: Integers = np.argmin(level[:, None, :] < values[:, None], axis=-1)
+        return first
+    return _count_below(np.maximum.accumulate(level, axis=1), values)
+
+
 def _count_below(rising: Array, values: Array) -> Integers:
-    """How many entries of each row, which rise along it, are below each of the values."""
+    """How many logarithms of each row, which rise along it, are below each of the values."""
     n_rows, n = rising.shape
-    apart = 4 * _LARGEST_LOG * np.arange(n_rows)[:, None]
-    rows = (np.clip(rising, -_LARGEST_LOG, _LARGEST_LOG) + apart).ravel()
-    found = np.searchsorted(rows, np.clip(values, -_LARGEST_LOG, _LARGEST_LOG) + apart)
-    count: Integers = found - n * np.arange(n_rows)[:, None]
+    count = np.empty((n_rows, values.size), dtype=np.intp)
+    for first in range(0, n_rows, _BLOCK):
+        rows = rising[first : first + _BLOCK]
+        number = np.arange(len(rows))[:, None]
+        apart = 4 * _LARGEST_LOG * number
+        count[first : first + _BLOCK] = np.searchsorted((rows + apart).ravel(), values + apart) - n * number
     return count
 
 
@@ -400,7 +443,6 @@ def unit_table(activation: Activation, weights: WeightLaw) -> UnitTable:
 @lru_cache(maxsize=64)
 def _count_sections(table: UnitTable) -> int:
     coupling = np.logspace(-10, 10, 101)
-    level = table.log_grid - table.log_force(np.ones(coupling.size), coupling)
-    is_falling = np.diff(level, axis=1) < -1e-9
+    is_falling = np.diff(table.log_level(np.ones(coupling.size), coupling), axis=1) < -1e-9
     starts = is_falling[:, 1:] & ~is_falling[:, :-1]
     return 1 + int((starts.sum(axis=1) + is_falling[:, 0]).max())

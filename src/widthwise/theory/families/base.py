@@ -690,13 +690,13 @@ def _hermite(low: Points, high: Points, share: np.ndarray) -> tuple[np.ndarray, 
 
 
 def _inverse_hermite(low: Points, high: Points, target: np.ndarray) -> np.ndarray:
-    """Shares at which the cubic through values and slopes has the target, by bisection."""
+    """Shares at which the cubic through values and slopes has the target, to six digits, by bisection."""
     width, rise = high.u - low.u, high.log_alpha - low.log_alpha
     goal = target - low.log_alpha
     m0, m1 = low.slope * width, high.slope * width
     sign = np.sign(rise)
     a, b = np.zeros(goal.size), np.ones(goal.size)
-    for _ in range(40):
+    for _ in range(20):
         t = 0.5 * (a + b)
         value = rise * t**2 * (3 - 2 * t) + m0 * t * (1 - t) ** 2 - m1 * t**2 * (1 - t)
         is_below = sign * (value - goal) < 0

@@ -99,7 +99,7 @@ class ClassFamily(Family):
 
     @property
     def stops(self) -> np.ndarray:
-        return np.log([1e9, 1e15, 1e21])
+        return np.log([1e15, 1e21])
 
     def is_awake(self, points: Points) -> np.ndarray:
         """Whether the next smaller class cannot stay at 0."""
@@ -139,22 +139,10 @@ class ClassFamily(Family):
         pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + z[:, 1])
         pull, coupling = np.exp(pair.log_pull) / setting.gamma, np.exp(z[:, 1])
         snr = self.snr(u, pull, coupling)
-        j = self.moving
-        units = setting.units
-        rest = np.delete(np.arange(self.values2.size), j)
-        averages = class_averages(units, self.values2[rest], self.powers[rest], snr[:, rest], pull, coupling)
-        own = units(np.exp(u))
-        mass, power = self.powers[j] / self.values2[j], self.powers[j]
-        nothing = np.zeros((2, u.size))
-        averages = averages + Averages(
-            power * own.overlap**2,
-            power * own.gap * (1 + own.overlap),
-            power * own.kernel_gap,
-            mass * own.entropy,
-            nothing,
-            nothing,
-        )
-        return ClassState(pair, pull, coupling, snr, own, averages)
+        values = setting.units.at_roots(snr)
+        is_moving = np.arange(self.values2.size) == self.moving
+        averages = class_averages(values, self.values2, self.powers, pull, coupling, is_moving)
+        return ClassState(pair, pull, coupling, snr, values.chosen((slice(None), self.moving)), averages)
 
     def couplings(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A and B."""
@@ -291,7 +279,8 @@ class ThresholdFamily(Family):
         pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + u)
         pull = np.exp(pair.log_pull) / setting.gamma
         snr = self.snr(pull, coupling)
-        averages = class_averages(setting.units, self.values2, self.powers, snr, pull, coupling)
+        values = setting.units.at_roots(snr)
+        averages = class_averages(values, self.values2, self.powers, pull, coupling)
         return ClassState(pair, pull, coupling, snr, None, averages)
 
     def has_same_roots(self, one: Points, other: Points) -> bool:
@@ -348,9 +337,10 @@ def threshold_roots(
     number = np.arange(values2.size)
     # How many of the counts have been passed: 0 for known, 1 for the highest root, ...
     passed = (number >= counts[:, :, None]).sum(axis=1)
-    snr = units.roots(values2, pull, coupling, Root.LOWEST, is_rough=is_rough)
+    level = units.log_level(pull, coupling)
+    snr = units.roots(values2, pull, coupling, Root.LOWEST, is_rough=is_rough, level=level)
     if counts.shape[1] == 2:
-        upper = units.roots(values2, pull, coupling, Root.HIGHEST, is_rough=is_rough)
+        upper = units.roots(values2, pull, coupling, Root.HIGHEST, is_rough=is_rough, level=level)
     else:
         upper = units.ranked_roots(values2, pull, coupling, passed - 1, is_rough=is_rough)
     snr = np.where(passed < counts.shape[1], upper, snr)

@@ -503,8 +503,8 @@ def feature_problem(problem: Problem, theory: str) -> FeatureProblem:
 @lru_cache(maxsize=16)
 def _upper_root(units: UnitTable) -> _UpperRoot | None:
     """The only stable root but 0; None where units have several."""
-    log_c = units.log_grid - units.log_force(np.zeros(1), np.ones(1))[0]
-    good = np.isfinite(log_c)
+    log_c = units.log_level(np.zeros(1), np.ones(1))[0]
+    good = units.values.kernel_slope > 0
     log_x, log_c = units.log_grid[good], log_c[good]
     bottom = int(np.argmin(log_c))
     is_rising = np.diff(log_c) > 0

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..._arrays import Array, Integers
 from ...problem import Problem
-from ..setting import Averages, Setting, class_averages, setting_of
+from ..setting import Setting, class_averages, setting_of
 from ..solution import Solution
 from ..units import Root
 from .classes import ClassFamily, ClassState, ThresholdFamily, threshold_roots
@@ -49,7 +49,7 @@ class _Moving(ClassFamily):
         return _Moving(self.setting, np.asarray(self.moving)[rows], self.known[rows])
 
     def state(self, u: np.ndarray, z: np.ndarray) -> ClassState:
-        setting, units = self.setting, self.setting.units
+        setting = self.setting
         pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + z[:, 1])
         pull, coupling = np.exp(pair.log_pull) / setting.gamma, np.exp(z[:, 1])
         counts = np.column_stack([self.known, self.moving])
@@ -58,20 +58,9 @@ class _Moving(ClassFamily):
         is_moving = number == moving
         snr = np.where(is_moving, np.exp(u)[:, None], snr)
         # The others move with the couplings, this one does not.
-        powers = np.where(is_moving, 0.0, self.powers)
-        rest = class_averages(units, self.values2, powers, snr, pull, coupling)
-        own = units(np.exp(u))
-        power = self.powers[self.moving]
-        nothing = np.zeros((2, u.size))
-        averages = rest + Averages(
-            power * own.overlap**2,
-            power * own.gap * (1 + own.overlap),
-            power * own.kernel_gap,
-            power / self.values2[self.moving] * own.entropy,
-            nothing,
-            nothing,
-        )
-        return ClassState(pair, pull, coupling, snr, own, averages)
+        values = setting.units.at_roots(snr)
+        averages = class_averages(values, self.values2, self.powers, pull, coupling, is_moving)
+        return ClassState(pair, pull, coupling, snr, values.chosen(is_moving), averages)
 
 
 class _Rows(ThresholdFamily):

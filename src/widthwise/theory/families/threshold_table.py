@@ -16,6 +16,7 @@ from ..._arrays import Array, Integers
 from ...problem import Problem
 from ..setting import Setting, setting_of
 from ..units import Root
+from .classes import threshold_roots
 
 __all__ = ["ThresholdTable", "threshold_table"]
 
@@ -83,34 +84,41 @@ class ThresholdTable:
         self.log_coupling = np.append(self.log_coupling, coupling[keep])[order]
         self.log_alpha = np.append(alpha, found[keep])[order]
 
-    def _sums(self, log_tilt: Array, log_coupling: Array) -> tuple[Array, Array, Array]:
-        """E v²𝒬², 1 less it, and E v²[g(1) - g(𝒬)] for n = 0, 1, ... (columns), at given couplings (rows)."""
-        setting, units = self.setting, self.setting.units
-        classes = setting.classes
-        assert classes is not None
+    def _couplings(self, log_tilt: Array, log_coupling: Array) -> tuple[Array, Array]:
+        """A and B."""
+        setting = self.setting
         log_pull = setting.matrix.pair(log_tilt, setting.log_hat_scale + log_coupling).log_pull
-        pull, coupling = np.exp(log_pull) / setting.gamma, np.exp(log_coupling)
+        return np.exp(log_pull) / setting.gamma, np.exp(log_coupling)
+
+    def _shortfall(self, log_tilt: Array, log_coupling: Array) -> Array:
+        """Moment matching, for n = 0, 1, ... (columns): positive where B is too small (or roots lack)."""
+        units, classes = self.setting.units, self.setting.classes
+        assert classes is not None
+        pull, coupling = self._couplings(log_tilt, log_coupling)
         ends = []
         for root in (Root.KNOWN if self.is_known else Root.HIGHEST, Root.LOWEST):
             snr = units.roots(classes.values2, pull, coupling, root, is_rough=True)
-            overlap, gap, kernel_gap = units.rough_values(snr)
-            terms = np.stack([overlap**2, gap * (1 + overlap), kernel_gap]) * classes.powers
+            overlap, gap, _ = units.rough_values(snr)
+            terms = np.stack([overlap**2, gap * (1 + overlap)]) * classes.powers
             # NaN, where there is no such root, stays to the end of the sum.
             ends.append(np.cumsum(terms if root is not Root.LOWEST else terms[..., ::-1], axis=-1))
         upper, lower = (np.concatenate([np.zeros((*e.shape[:-1], 1)), e], axis=-1) for e in ends)
-        learnt, left, kernel_gap = upper + lower[..., ::-1]
-        return learnt, left, kernel_gap
-
-    def _shortfall(self, log_tilt: Array, log_coupling: Array) -> Array:
-        """Moment matching, by n: positive where B is too small (or classes have no root yet)."""
-        learnt, left, _ = self._sums(log_tilt, log_coupling)
+        learnt, left = upper + lower[..., ::-1]
         goal = self.setting.matrix.odds(log_tilt)[0]
         short: Array = np.nan_to_num(goal[:, None] - (np.log(learnt) - np.log(left)), nan=np.inf)
         return short
 
+    def _snr(self, n: Integers, log_tilt: Array, log_coupling: Array) -> Array:
+        """x of every class (columns) for one n a row."""
+        counts = np.column_stack([n if self.is_known else np.zeros_like(n), n])
+        return threshold_roots(self.setting, *self._couplings(log_tilt, log_coupling), counts, is_rough=True)
+
     def _short_of(self, n: Integers, log_tilt: Array, log_coupling: Array) -> Array:
-        """The shortfall for given n."""
-        short: Array = self._shortfall(log_tilt, log_coupling)[np.arange(n.size), n]
+        """The shortfall for one n a row."""
+        setting, classes = self.setting, self.setting.classes
+        assert classes is not None
+        odds = setting.units.rough_odds(self._snr(n, log_tilt, log_coupling), classes.powers)
+        short: Array = np.nan_to_num(setting.matrix.odds(log_tilt)[0] - odds, nan=np.inf)
         return short
 
     def _matched(self, counts: Integers) -> Array:
@@ -159,8 +167,9 @@ class ThresholdTable:
         at = np.nonzero(np.isfinite(log_coupling))[0]
         if at.size:
             setting, b, t = self.setting, log_coupling[at], log_tilt[at]
+            assert setting.classes is not None
             after = setting.matrix.pair(t, setting.log_hat_scale + b).mmse_after
-            kernel_gap = self._sums(t, b)[2][np.arange(at.size), n[at]]
+            kernel_gap = setting.units.rough_kernel_gap(self._snr(n[at], t, b), setting.classes.powers)
             found[at] = setting.log_alpha(b, setting.output_gap(after, kernel_gap))
         return found
 

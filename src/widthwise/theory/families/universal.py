@@ -52,7 +52,7 @@ class UniversalFamily(Family):
 
     @property
     def stops(self) -> np.ndarray:
-        return self.grid[40::8]
+        return self.grid[88::8]
 
     def guess(self, u: np.ndarray) -> np.ndarray:
         return np.empty((u.size, 0))
