@@ -46,7 +46,7 @@ def draw(tables: Tables) -> Figure:
         axes[0, 0].set_title("GAMP-RIE")
         axes[0, 1].set_title("chains out of equilibrium, two replicas")
         colors = {name: marks.activation_color(key) for key, name in NAMES.items()}
-        marks.legend(figure, colors, LEARNERS, ncols=7)
+        marks.legend(figure, colors, LEARNERS, ncols=4, comparison=tables.comparison)
     return figure
 
 

@@ -51,7 +51,7 @@ def draw(tables: Tables) -> Figure:
         axes[0, 0].set_ylabel(marks.LABELS["excess_error"])
         axes[0, 0].set_ylim(0, 0.115)
         colors = {name: marks.activation_color(key) for key, name in ACTIVATIONS.items()}
-        marks.legend(figure, colors, LEARNERS, ncols=5)
+        marks.legend(figure, colors, LEARNERS, ncols=5, comparison=tables.comparison)
     return figure
 
 

@@ -146,6 +146,7 @@ ITEM = Item(
     draw=draw,
     compare=compared,
     traced=traced,
+    has_common_rows=False,
     observe=lambda result: times_of(result, THRESHOLDS, is_above=False),
     table=lambda tables: fit_table(tables.comparison, NAMES, "ε*"),
     remarks=remarks,

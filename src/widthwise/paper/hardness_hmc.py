@@ -144,6 +144,7 @@ ITEM = Item(
     line_of=lambda series, learner, start: "specialised",
     quantities=("matrix_overlap_centred",),
     traced=lambda task: ("matrix_overlap_centred",),
+    has_common_rows=False,
     observe=lambda result: times_of(
         result, THRESHOLDS[str(result.task.problem.readouts.name)], is_above=True
     ),

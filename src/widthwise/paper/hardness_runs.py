@@ -65,22 +65,34 @@ def chosen_tasks(
     chosen = []
     n_batches = settings.more.get("n_batches")
     for series, problem in problems.items():
-        study = HardnessStudy(
-            problem,
-            learner,
-            settings["d"],
-            range(settings.n_seeds),
-            alpha,
-            settings.iterations[learner],
-            settings["record_every"],
-            tuple(thresholds[series]),
-        )
-        for task in study.tasks():
-            n = round(task.alpha * task.d**2)
-            batch = task.settings.get("batch_size")
-            if batch is None or n_batches is None or batch >= n >> (1 + n_batches):
-                chosen.append((series, task))
+        for sizes, n_seeds, iterations in _parts(settings, learner):
+            study = HardnessStudy(
+                problem,
+                learner,
+                sizes,
+                range(n_seeds),
+                alpha,
+                iterations,
+                settings["record_every"],
+                tuple(thresholds[series]),
+            )
+            for task in study.tasks():
+                n = round(task.alpha * task.d**2)
+                batch = task.settings.get("batch_size")
+                if batch is None or n_batches is None or batch >= n >> (1 + n_batches):
+                    chosen.append((series, task))
     return chosen
+
+
+def _parts(settings: Settings, learner: str) -> list[tuple[list[int], int, int]]:
+    """Sizes with their number of instances and length of runs: large ones may have others."""
+    beyond = settings.more.get("beyond")
+    last = beyond["d"] if beyond else max(settings["d"])
+    parts = [([d for d in settings["d"] if d <= last], settings.n_seeds, settings.iterations[learner])]
+    if beyond:
+        large = [d for d in settings["d"] if d > last]
+        parts.append((large, beyond["n_seeds"], beyond["iterations"]))
+    return parts
 
 
 def times_of(result: Result, thresholds: Sequence[float], *, is_above: bool) -> dict[str, Any]:
