@@ -103,7 +103,7 @@ def test_a_report_of_a_part_says_what_is_missing(item, tmp_path, monkeypatch):
     reproduce(item, "workstation", out, store, max_seconds=0)
     monkeypatch.setattr("widthwise.paper.report.find", lambda name: item if name == item.name else find(name))
     text = write_report(out)[0].read_text(encoding="utf-8")
-    assert "| workstation, 2 of 6 runs; 2 of a smaller one stand in | 4 (" in text
+    assert "| workstation, 4 runs left; 2 of smaller scales shown | 4 (" in text
     assert f"gamp_rie at d = {LARGE_D}, 2 instances, α = 1.3, 20 iterations;" in text
     assert f"gamp_rie at d = {SMALL_D}, 2 instances, α = 0.7, 20 iterations, of scale laptop;" in text
     assert "4 runs still to be made" in text

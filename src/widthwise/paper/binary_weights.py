@@ -124,7 +124,7 @@ ITEM = Item(
     caption="Bayes-optimal excess error for three polynomial activations with binary weights and "
     "homogeneous readouts, γ = 0.5, Δ = 1.25. Solid: equilibrium; dashed: universal branch; dotted: "
     "specialised branch where it is metastable. Dots: half the error of Metropolis draws started on the "
-    "teacher; triangles: GAMP-RIE. Bars are standard errors over instances. Pale: the authors' measurements "
+    "teacher; triangles: GAMP-RIE. Pale: the authors' measurements "
     "at d = 150.",
     problems=PROBLEMS,
     theory=theory,

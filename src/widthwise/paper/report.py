@@ -23,6 +23,7 @@ from .table import Table
 
 __all__ = ["numbers_page", "write_report"]
 
+_MOST_SIZES = 2  # that have rows of their own in a summary
 _MOST_ROWS = 8  # of a table that is printed; longer ones are files
 
 
@@ -82,13 +83,12 @@ def _head(outcomes: Sequence[tuple[str, Outcome | None]]) -> str:
             f"{CLOSE:.0%}, the size of what a small d does; otherwise it *differs*. Standard errors are over "
             "instances. GAMP-RIE has a prediction at finite d (column *at this d*), and its deviations are "
             "taken from that one.",
-            "Where a chain of ours does not meet the prediction, its table tells why as far as it can: "
-            "*memory* if it is nearer to its start than predicted and seen to be out of equilibrium (chains "
-            "from another start, or the formula of two replicas, give another error, the run is worth fewer "
-            "than ten draws, or its overlap is still on its way); *linear part* if at least half of the "
-            "difference is the (Δ + excess)/(αd) that the linear part costs at finite d; *not told apart* "
-            "otherwise: finite size in another way, or the ansatz. Where the ansatz is known to be inexact "
-            "([Is it exact?](../is-it-exact.md)) it is so by less than a tenth of 1 − q₂.",
+            "Why a chain of ours misses the prediction is told as far as its table can: *memory*, if it is "
+            "nearer to its start than predicted and out of equilibrium (another start or two replicas give "
+            "another error, it is worth fewer than ten draws, or its overlap is still on its way); *linear "
+            "part*, if that is half of the difference or more, by (Δ + excess)/(αd); *not told apart* "
+            "otherwise: finite size in another way, or the ansatz, which is off by less than a tenth of "
+            "1 − q₂ where [that is known](../is-it-exact.md).",
             f"Pale points are the authors' own measurements ({source['paper']}), published at "
             f"<{source['repository']}> and re-tabulated. {source['earlier']} {source['later']}",
             _table(["item", "place", "scale", "runs", "ours", "authors'"], rows),
@@ -101,9 +101,8 @@ def _scale_said(outcome: Outcome) -> str:
     scale, n_stand_ins = outcome.tables.settings.scale, outcome.n_stand_ins
     if not outcome.n_left:
         return scale
-    n_done = outcome.n_runs - n_stand_ins
-    said = f"{scale}, {n_done} of {n_done + outcome.n_left} runs"
-    return f"{said}; {n_stand_ins} of a smaller one stand in" if n_stand_ins else said
+    said = f"{scale}, {plural(outcome.n_left, 'run')} left"
+    return f"{said}; {n_stand_ins} of smaller scales shown" if n_stand_ins else said
 
 
 def _section(outcome: Outcome) -> str:
@@ -164,7 +163,8 @@ def _settings(outcome: Outcome) -> str:
     if outcome.n_failed:
         words.append(f"{plural(outcome.n_failed, 'run')} failed")
     versions = sorted({str(row["version"]) for row in measured if "version" in row} | {outcome.version})
-    return f"Settings: {'; '.join(words)}. Version {', '.join(versions)}."
+    made = f" Version {', '.join(versions)}." if versions != [__version__] else ""
+    return f"Settings: {'; '.join(words)}.{made}"
 
 
 def _runs_said(group: Table, learner: str, iterations: Any) -> str:
@@ -188,13 +188,20 @@ def _runs_said(group: Table, learner: str, iterations: Any) -> str:
 
 
 def _summary(judged: Table) -> str:
-    """A row for each learner and quantity, all cases together; each point is in the file."""
+    """A row for each learner, quantity and d, all cases together; each point is in the file."""
     rows = []
-    for key, group in judged.groups("source", "learner", "start", "d", "quantity"):
-        relative = group.column("relative_deviation")
-        relative = relative[[math.isfinite(x) for x in relative]]
-        typical = f"{float(abs(relative).mean()):.1%}" if relative.size else "–"
-        rows.append([*(str(value or "") for value in key), len(group), typical, _counts(group, None)])
+    for key, same in judged.groups("source", "learner", "start", "quantity"):
+        sizes = sorted({int(row["d"]) for row in same if "d" in row})
+        # times to a threshold are taken at many d, and are no two measurements of one thing
+        parts = [same] if len(sizes) > _MOST_SIZES else [group for _, group in same.groups("d")]
+        for group in parts:
+            found = sorted({int(row["d"]) for row in group if "d" in row})
+            size = f"{found[0]} to {found[-1]}" if len(found) > 1 else "".join(map(str, found))
+            relative = group.column("relative_deviation")
+            relative = relative[[math.isfinite(x) for x in relative]]
+            typical = f"{float(abs(relative).mean()):.1%}" if relative.size else "–"
+            who, learner, start, quantity = (str(value or "") for value in key)
+            rows.append([who, learner, start, size, quantity, len(group), typical, _counts(group, None)])
     return _table(["who", "learner", "start", "d", "quantity", "points", "mean |m − p|/p", "verdicts"], rows)
 
 
@@ -202,18 +209,16 @@ def _why(judged: Table) -> str:
     """What our chains that miss the theory miss it by, where their tables tell."""
     found = [row["cause"] for row in judged if "cause" in row]
     counts = [f"{found.count(cause)} {cause}" for cause in CAUSES if cause in found]
-    return (
-        f"Of the {len(found)} that are close or differ, of our chains: {', '.join(counts)}." if found else ""
-    )
+    return f"Of our chains {len(found)} points are close or differ: {', '.join(counts)}." if found else ""
 
 
 def _farthest(judged: Table) -> str:
-    """The three measurements of ours that differ most."""
+    """The two measurements of ours that differ most."""
     differing = [row for row in judged if row["verdict"] == "differs" and row.get("source") != "authors"]
     differing = [row for row in differing if math.isfinite(row.get("relative_deviation", math.nan))]
     differing.sort(key=lambda row: -abs(row["relative_deviation"]))
     said = []
-    for row in differing[:3]:
+    for row in differing[:2]:
         who = " ".join(str(row[name]) for name in ("series", "learner", "start") if row.get(name))
         readout = f", v = {row['readout']:.2g}" if "readout" in row else ""
         said.append(
