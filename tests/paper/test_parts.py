@@ -3,6 +3,7 @@
 import dataclasses
 import importlib
 
+import numpy as np
 import pytest
 
 from widthwise.paper import find, load, reproduce
@@ -43,7 +44,7 @@ def item(monkeypatch):
 
     def tasks(settings):
         return [
-            (series, Task(problem, settings.d, alpha, seed, "gamp_rie", {"iterations": 20}))
+            (series, Task(problem, settings.d, alpha, seed, "gamp_rie", {"iterations": 20, "start": "prior"}))
             for alpha in settings.alphas
             for seed in range(settings.n_seeds)
         ]
@@ -113,7 +114,16 @@ def test_a_report_of_a_part_says_what_is_missing(item, tmp_path, monkeypatch):
     reproduce(item, "workstation", out, store, max_seconds=0)
     text = write_report(out)[0].read_text(encoding="utf-8")
     assert "| workstation | 6 (" in text and "Small marks" not in text and "still to be made" not in text
-    assert load(item, out).n_left == 0
+    outcome = load(item, out)
+    assert outcome.n_left == 0
+    # the smaller d is put aside, and the same points are held against each other
+    means = []
+    for d, table in ((SMALL_D, outcome.tables.beside), (LARGE_D, outcome.tables.comparison)):
+        chosen = table.where(quantity="excess_error", source="ours")
+        assert {row["d"] for row in chosen} == {d} and len(chosen) == 2
+        means.append(np.mean(chosen.column("measured") / chosen.column("predicted_at_d") - 1))
+    told = f"{means[0]:+.1%} at d = {SMALL_D}, {means[1]:+.1%} at d = {LARGE_D}"
+    assert f"(m − p)/p at the same points: excess_error of gamp_rie from prior (2 points): {told}" in text
 
 
 def test_the_scale_of_the_tests_stands_in_for_nothing(item, tmp_path):

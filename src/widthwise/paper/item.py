@@ -39,6 +39,8 @@ class Tables:
     published: Table = field(default_factory=Table)
     """The authors' measurements."""
     comparison: Table = field(default_factory=Table)
+    beside: Table = field(default_factory=Table)
+    """The same of runs that are put aside: other d, to see what finite size does."""
 
 
 @dataclass(frozen=True, eq=False)

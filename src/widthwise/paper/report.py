@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from .._bad_value import plural
 from .._version import __version__
 from ..networks.comparison import CLOSE, LEVEL, NARROW, counted
@@ -127,7 +129,8 @@ def _section(outcome: Outcome) -> str:
     judged = Table(row for row in tables.comparison if "measured" in row and "verdict" in row)
     if judged:
         parts.append(_summary(judged))
-        parts += [said for said in (_why(judged), _farthest(judged)) if said]
+        said = (_by_size(judged, tables.beside), _why(judged), _farthest(judged))
+        parts += [sentence for sentence in said if sentence]
     links = ", ".join(
         f"[{name}.csv]({item.name}/{name}.csv)" for name in files if (outcome.folder / f"{name}.csv").exists()
     )
@@ -203,6 +206,32 @@ def _summary(judged: Table) -> str:
             who, learner, start, quantity = (str(value or "") for value in key)
             rows.append([who, learner, start, size, quantity, len(group), typical, _counts(group, None)])
     return _table(["who", "learner", "start", "d", "quantity", "points", "mean |m − p|/p", "verdicts"], rows)
+
+
+def _by_size(judged: Table, beside: Table) -> str:
+    """How far the same points of ours are off at each d for which the tables have them."""
+    said = []
+    ours = Table([*judged.where(source="ours"), *beside.where(quantity=tuple(judged.distinct("quantity")))])
+    ours = Table(row for row in ours if "readout" not in row and row["verdict"] != "not predicted")
+    for (learner, start, quantity), group in ours.groups("learner", "start", "quantity"):
+        sizes = sorted({int(row["d"]) for row in group})
+        places = [{(row["series"], row["alpha"]) for row in group if row["d"] == d} for d in sizes]
+        shared = set.intersection(*places)
+        if len(sizes) < 2 or not shared:
+            continue
+        means = [
+            np.mean(
+                [
+                    float(row["relative_deviation"])
+                    for row in group
+                    if row["d"] == d and (row["series"], row["alpha"]) in shared
+                ]
+            )
+            for d in sizes
+        ]
+        told = ", ".join(f"{mean:+.1%} at d = {d}" for d, mean in zip(sizes, means, strict=True))
+        said.append(f"{quantity} of {learner} from {start} ({plural(len(shared), 'point')}): {told}")
+    return f"Mean of (m − p)/p at the same points: {'; '.join(said)}." if said else ""
 
 
 def _why(judged: Table) -> str:

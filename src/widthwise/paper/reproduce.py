@@ -8,6 +8,7 @@
     <out>/<item>/traces.csv           observables along the runs, for items that show dynamics
     <out>/<item>/kept.csv             runs of other settings that were here before (and kept_traces.csv)
     <out>/<item>/comparison.csv       measured against predicted, ours and the authors'
+    <out>/<item>/beside.csv           the same of the runs in kept.csv
     <out>/<item>/item.json            scale, settings, times
 
 Runs go through a store, so that what is interrupted goes on where it stopped. A run is known by its full
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Outcome", "folders_of", "load", "reproduce", "tasks_of", "unknown_tasks"]
 
-_TABLES = ("theory", "measured", "traces", "comparison")
+_TABLES = ("theory", "measured", "traces", "comparison", "beside")
 
 
 @dataclass
@@ -167,7 +168,12 @@ def reproduce(
         _gather(item, scale, tables, finished, store)
         # As it will be read again: the comparison is the same whether runs are new or known.
         tables.measured = Table.from_csv(tables.measured.to_csv())
-        put_aside(folder, finished, {str(row["key"]) for row in tables.measured})
+        shown = {str(row["key"]) for row in tables.measured}
+        put_aside(folder, finished, shown)
+        if item.compare is None:
+            hidden = Table(row for key, row in finished.rows.items() if key not in shown)
+            hidden = Table.from_csv(hidden.to_csv()) if hidden else hidden
+            tables.beside = compare(item, Tables(settings, measured=hidden))
         outcome.n_runs = len(tables.measured)
         outcome.n_left = report.n_left
         outcome.n_failed = sum(row["status"] == "failed" for row in tables.measured)
