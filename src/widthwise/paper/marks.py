@@ -30,6 +30,7 @@ __all__ = [
     "resized",
     "save",
     "shades",
+    "small_handle",
     "small_print",
     "tidy",
 ]
@@ -107,6 +108,13 @@ def points(ax: Axes, rows: Table, color: Any, *, y: str = "measured", offset: fl
 def resized(marker: dict[str, Any], stands_in: bool | None) -> dict[str, Any]:
     """A marker, small for a point of a smaller scale than the figure's."""
     return marker | {"ms": SMALL * marker["ms"], "mew": 0.8} if stands_in else marker
+
+
+def small_handle(ax: Axes, comparison: Table) -> None:
+    """An entry of the legend of these axes that says what small marks are, if there are any."""
+    note = small_print(comparison)
+    if note:
+        ax.plot([], [], color="0.25", ls="none", marker="o", ms=2.6, mfc="white", label=note)
 
 
 def small_print(comparison: Table) -> str:
