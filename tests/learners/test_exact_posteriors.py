@@ -6,6 +6,7 @@ from exact import chain_means, enumerated, on_a_grid, z_score
 
 import widthwise as ww
 from widthwise.learners import hmc, metropolis
+from widthwise.learners.metropolis import side_field
 from widthwise.networks import Observer, sample_instance
 from widthwise.networks.instance import Instance
 
@@ -104,6 +105,45 @@ def test_metropolis_on_three_atoms(spec):
     exact = enumerated(inst, law.atoms, np.log(law.probabilities), error_and_overlap(inst))
     run = metropolis(inst, start="random", iterations=240, n_chains=N_CHAINS, record_every=4)
     assert_agrees(run, exact)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("side_snr", [0.0, 0.7])
+def test_metropolis_with_a_side_channel(side_snr):
+    """Three atoms of different sizes: the quadratic part of the side channel's likelihood counts too."""
+    law = ww.weights.Discrete.normalised((-1.5, 0.5, 1.5), (0.1, 0.6, 0.3))
+    inst = sample_instance(ww.Problem("elu", weights=law, channel=0.9, gamma=2 / 3), d=3, alpha=0.8, seed=2)
+    shown = side_field(inst, 0.7) / np.sqrt(0.7)  # √snr W⁰ + Z
+
+    def tilted(w):
+        return np.exp(-0.5 * np.sum((shown - np.sqrt(0.7) * w) ** 2)) * np.array(
+            [1.0, np.sum(w * inst.weights)]
+        )
+
+    # averages over the posterior with side information, by weights on that without
+    weight, value = enumerated(inst, law.atoms, np.log(law.probabilities), tilted)
+    exact = value / weight / inst.d
+    run = metropolis(
+        inst, start="teacher", side_snr=side_snr, iterations=240, n_chains=N_CHAINS, record_every=4
+    )
+    z = z_score((run.settled["weight_overlap"].mean("readout") * inst.k).mean("draw"), exact)
+    assert (abs(z) < N_SIGMA) == (side_snr > 0), f"{z:.1f} standard errors"
+
+
+def test_a_side_channel_is_that_of_the_instance():
+    law = ww.Problem("relu", weights="rademacher", readouts="rademacher", channel=0.6, gamma=0.4)
+    one, same, other = (sample_instance(law, d=70, alpha=0.1, seed=seed) for seed in (3, 3, 4))
+    field = side_field(one, 0.3)
+    np.testing.assert_array_equal(field, side_field(same, 0.3))
+    shown = field / np.sqrt(0.3) - np.sqrt(0.3) * one.weights
+    again = side_field(other, 0.3) / np.sqrt(0.3) - np.sqrt(0.3) * other.weights
+    n = shown.size
+    assert abs(shown.mean()) < 4 / np.sqrt(n) and abs(shown.var() - 1) < 4 * np.sqrt(2 / n)
+    assert abs(np.mean(shown * one.weights)) < 4 / np.sqrt(n) and abs(np.mean(shown * again)) < 4 / np.sqrt(n)
+    assert not side_field(one, 0.0).any()
+    for bad in (-0.1, np.inf, np.nan):
+        with pytest.raises(ValueError, match="side_snr must be a finite number >= 0"):
+            metropolis(one, side_snr=bad)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,15 @@
 """Every item: its form, its scales, and its theory against what the paper and its authors published."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.paper import NAMES, SCALES, Tables, choose, find, published, settings_of
+from widthwise.paper import NAMES, SCALES, Settings, Tables, choose, find, published, settings_of
 from widthwise.paper.compare import compare, printed_row, unit_of
+from widthwise.paper.known import point_of
 from widthwise.paper.lines import branch_rows, curve_rows, grid, predictions
 from widthwise.paper.reproduce import tasks_of
 from widthwise.paper.table import Table
@@ -36,13 +38,67 @@ def test_every_item_has_the_same_form(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_scales_share_no_run(name):
+def test_scales_share_only_what_grows(name):
+    """Hardness has the small d of one scale in the next, GAMP-RIE the paper's d; chains have their own."""
     keys = [{task.key for _, task in tasks_of(find(name), scale)} for scale in SCALES]
-    assert not (keys[0] & keys[1] or keys[1] & keys[2] or keys[0] & keys[2])
+    shared = {pair: keys[pair[0]] & keys[pair[1]] for pair in itertools.combinations(range(4), 2)}
+    allowed = {(1, 2): "hardness", (2, 3): ("gamp-rie", "binary", "classification", "limits")}
+    for pair, found in shared.items():
+        assert not found or name.startswith(allowed.get(pair, ()))
+    if name.startswith("hardness"):
+        assert shared[1, 2] == keys[1]
+    learners = {task.learner for _, task in tasks_of(find(name), "paper") if task.key in shared[2, 3]}
+    assert learners <= {"gamp_rie"}
+    assert bool(keys[0]) == bool(keys[1]) == bool(keys[2]) == bool(keys[3])
     if keys[0]:
         assert len(keys[0]) < len(keys[1])
         series = {series for series, _ in tasks_of(find(name), "laptop")}
         assert series <= set(find(name).problems)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_workstation_has_the_points_of_a_laptop_at_larger_d(name):
+    """Every point of the smaller scale is one of the larger, or could never be replaced."""
+    small, large = (tasks_of(find(name), scale) for scale in ("laptop", "workstation"))
+    assert {point_of(*one) for one in small} <= {point_of(*one) for one in large}
+    sizes = {task.d for _, task in large}
+    if sizes:
+        least = 20 if name.startswith("hardness") else 100
+        assert min(sizes) >= least and max(sizes) >= 100 and max(sizes) <= 200
+    # enough instances for an error bar: six where a point is cheap
+    for point in {point_of(*one) for one in large}:
+        seeds = {task.seed for series, task in large if point_of(series, task) == point}
+        assert seeds == set(range(len(seeds))) and len(seeds) >= 3
+    if name in ("gaussian-weights", "ansatz", "binary-weights"):
+        assert max(task.seed for _, task in large if task.alpha < 1) >= 5
+
+
+def test_figures_of_the_same_problem_share_their_runs():
+    keys = {
+        name: {task.key for _, task in tasks_of(find(name), "workstation")}
+        for name in ("gaussian-weights", "readouts", "ansatz")
+    }
+    assert keys["readouts"] < keys["gaussian-weights"]
+    assert 0 < len(keys["ansatz"] & keys["gaussian-weights"]) < len(keys["ansatz"])
+
+
+def test_instances_and_sizes_by_learner():
+    settings = Settings(
+        "s",
+        d=70,
+        d_of={"gamp_rie": 130},
+        n_seeds=5,
+        n_seeds_of={"gamp_rie": 9},
+        few=(1.5, 3),
+        last_alpha={"hmc/random": 2.5},
+    )
+    assert settings.size("hmc") == 70 and settings.size("gamp_rie") == 130
+    assert len(settings.seeds("hmc", 1.5)) == 5 and len(settings.seeds("hmc", 1.6)) == 3
+    assert len(settings.seeds("gamp_rie", 1.6)) == 9
+    assert settings.is_within("hmc", "random", 2.5) and not settings.is_within("hmc", "random", 2.6)
+    assert settings.is_within("hmc", "teacher", 80.0) and settings.is_within("adam", "random", 80.0)
+    # fewer than there are is no reason to make more
+    assert len(dataclasses.replace(settings, n_seeds=2).seeds("hmc", 1.6)) == 2
 
 
 def test_paper_scale_has_the_sizes_of_the_paper():
@@ -56,7 +112,7 @@ def test_paper_scale_has_the_sizes_of_the_paper():
 def test_unknown_names_are_refused_with_a_hint():
     with pytest.raises(ValueError, match="did you mean 'gamp-rie'"):
         choose(["gamp-rei"])
-    with pytest.raises(ValueError, match="choose from smoke, laptop, paper"):
+    with pytest.raises(ValueError, match="choose from smoke, laptop, workstation, paper"):
         settings_of("hermite", "huge")
     assert [item.name for item in choose(["numbers", "all"])][0] == "numbers"
     assert len(choose(["all", "hermite"])) == len(NAMES)

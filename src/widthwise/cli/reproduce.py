@@ -56,8 +56,10 @@ def reproduce(
         typer.Option(
             "--scale",
             metavar="SIZE",
-            help="smoke (d about 30, seconds), laptop (d 60 to 100, minutes an item on two cores) or paper "
-            "(the paper's own sizes; for a cluster).",
+            help="smoke (d about 30, seconds), laptop (d 60 to 100, minutes an item on two cores), "
+            "workstation (d 100 to 200, some 40 hours of one core in all) or paper (the paper's own sizes; "
+            "for a cluster). Points that are not finished are shown with runs of a smaller scale that "
+            "--out has.",
         ),
     ] = "smoke",
     out: Annotated[
@@ -99,6 +101,8 @@ def reproduce(
     Example: widthwise reproduce gaussian-weights,hermite --scale smoke
 
     Example: widthwise reproduce all --scale laptop --out results
+
+    Example: widthwise reproduce gaussian-weights --scale workstation --max-hours 2 --workers 1 --out results
 
     Example: widthwise reproduce all --scale paper --max-hours 8 --known from-another-machine --out results
 

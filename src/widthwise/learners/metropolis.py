@@ -13,6 +13,9 @@ weights every few sweeps; what the running log-likelihood had then drifted from 
 is recorded as ``drift``.
 
 Laws without atoms only, such as sparse Gaussian ones, propose a fresh draw from the prior.
+
+A side channel shows every weight of the teacher through √snr W⁰ + Z, so weakly that it says nothing by
+itself: it tells units apart that may otherwise change places, and its strength is meant to go to 0.
 """
 
 from __future__ import annotations
@@ -61,6 +64,7 @@ def metropolis(
     max_seconds: float | None = None,
     scan: str = "random",
     temperatures: tuple[float, ...] = (1.0,),
+    side_snr: float = 0.0,
     until: str | None = None,
 ) -> Run:
     """Draws from the posterior of discrete weights; an iteration is a sweep of kd single-flip steps.
@@ -92,6 +96,9 @@ def metropolis(
     temperatures : increasing, beginning with 1
         More than one asks for parallel tempering: the likelihood to the power 1/temperature, neighbours
         exchanged after each sweep. Only the draws at temperature 1 are observed.
+    side_snr : float
+        Strength of a side channel √side_snr W⁰ + Z, Z standard normal and a function of the instance, that
+        the posterior knows beside the labels (at every temperature). 0 is none.
     until : "equilibrium"
         Stop when ``Run.equilibrium`` has nothing to object, after ``iterations`` at the latest (by default,
         all iterations are made). Surest with ``start="both"`` and two chains or more.
@@ -106,10 +113,12 @@ def metropolis(
     ladder = np.asarray(temperatures, dtype=float)
     if ladder.ndim != 1 or ladder.size == 0 or ladder[0] != 1 or not np.all(np.diff(ladder) > 0):
         raise ValueError(f"temperatures must increase from 1, got {tuple(temperatures)!r}")
+    if not 0 <= side_snr < math.inf:
+        raise ValueError(f"side_snr must be a finite number >= 0, got {side_snr!r}")
     options = Options(
         start, iterations, record_every, n_chains, seed, progress, checkpoint, max_seconds, discard, until
     )
-    settings = {"scan": scan, "temperatures": ladder.tolist()}
+    settings = {"scan": scan, "temperatures": ladder.tolist(), "side_snr": float(side_snr)}
     return learn("metropolis", instance, options, lambda begin: MetropolisChain(instance, begin, settings))
 
 
@@ -136,8 +145,9 @@ class MetropolisChain:
         inputs = aligned_rows(instance.d, instance.n, instance.dtype)
         inputs[:, : instance.n] = instance.inputs
         seeds = np.random.SeedSequence([start.seed, instance.seed, 1]).spawn(n_replicas + 1)
+        side = side_field(instance, settings["side_snr"]), settings["side_snr"]
         self.replicas = [
-            _Replica(instance, inputs, w, kernel, sweep, np.random.default_rng(seed), settings["scan"])
+            _Replica(instance, inputs, w, kernel, sweep, np.random.default_rng(seed), settings["scan"], side)
             for w, seed in zip(np.repeat(weights, n_temperatures, axis=0), seeds[1:], strict=True)
         ]
         self.rng = np.random.default_rng(seeds[0])
@@ -220,8 +230,9 @@ class _Replica:
         sweep: Callable[..., Any],
         rng: np.random.Generator,
         scan: str,
+        side: tuple[np.ndarray, float],
     ) -> None:
-        self.instance, self.inputs = instance, inputs
+        self.instance, self.inputs, self.side = instance, inputs, side
         self.kernel, self.sweep, self.rng, self.scan = kernel, sweep, rng, scan
         self.atoms, self.log_prior = _atoms(instance.problem.weights)
         self.weights = np.ascontiguousarray(weights)
@@ -277,6 +288,7 @@ class _Replica:
                 targets,
                 self.atoms,
                 self.log_prior,
+                *self.side,
                 thresholds,
                 beta,
             )
@@ -300,6 +312,14 @@ class _Replica:
         strip = j // (width if width >= _MIN_WIDTH else d)
         order = (strip * k + i).astype(np.min_scalar_type(k * d))  # short keys are sorted in linear time
         return np.asarray((units[i] * d + columns[j])[np.argsort(order, kind="stable")])
+
+
+def side_field(instance: Instance, side_snr: float) -> np.ndarray:
+    """√snr times what the side channel shows: the factor of W in the logarithm of its likelihood."""
+    rng = np.random.default_rng([instance.seed, *b"side"])
+    noise = rng.standard_normal(instance.weights.shape)
+    field: np.ndarray = math.sqrt(side_snr) * (math.sqrt(side_snr) * instance.weights + noise)
+    return field
 
 
 def aligned_rows(n_rows: int, n: int, dtype: Any) -> np.ndarray:

@@ -124,6 +124,8 @@ def build_sweep(activation: Compiled, term: Compiled, factor: Compiled) -> Compi
         targets: Row,
         atoms: Row,
         log_prior: Row,
+        field: Row,
+        side_snr: float,
         thresholds: Row,
         beta: float,
     ) -> tuple[int, float]:
@@ -145,6 +147,9 @@ def build_sweep(activation: Compiled, term: Compiled, factor: Compiled) -> Compi
                 prior = log_prior[now] - log_prior[index[i, j]]
             else:
                 target = targets[t]
+            if side_snr > 0:
+                before = weights[i, j]
+                prior += field[i, j] * (target - before) - 0.5 * side_snr * (target**2 - before**2)
             shift = steps.dtype.type(scale * (target - weights[i, j]))
             proposed = trial(h, outputs, x, codes, step, shift, parameters, table)
             if thresholds[t] < beta * (proposed - current) + prior:

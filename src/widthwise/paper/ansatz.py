@@ -37,6 +37,7 @@ def draw(tables: Tables) -> Figure:
         for ax, line in zip(axes[1], ("equilibrium", "factorised"), strict=False):
             _draw_overlaps(ax, tables, line)
         _draw_overlaps(axes[1, 2], tables, "both", TWO)
+        marks.small_handle(axes[0, 0], tables.comparison)
         handles, labels = axes[0, 0].get_legend_handles_labels()
         more, names = axes[1, 0].get_legend_handles_labels()
         figure.legend(

@@ -63,7 +63,7 @@ def draw(tables: Tables) -> Figure:
         axes[0, 0].set_ylim(0, 1.13)
         axes[0, 0].set_ylabel(marks.LABELS["excess_error"])
         lines = {"equilibrium": "optimal", "universal": "universal", "specialised": "specialised, metastable"}
-        marks.legend(figure, {}, LEARNERS, ncols=6, lines=lines)
+        marks.legend(figure, {}, LEARNERS, ncols=6, comparison=tables.comparison, lines=lines)
     return figure
 
 
@@ -124,7 +124,7 @@ ITEM = Item(
     caption="Bayes-optimal excess error for three polynomial activations with binary weights and "
     "homogeneous readouts, γ = 0.5, Δ = 1.25. Solid: equilibrium; dashed: universal branch; dotted: "
     "specialised branch where it is metastable. Dots: half the error of Metropolis draws started on the "
-    "teacher; triangles: GAMP-RIE. Bars are standard errors over instances. Pale: the authors' measurements "
+    "teacher; triangles: GAMP-RIE. Pale: the authors' measurements "
     "at d = 150.",
     problems=PROBLEMS,
     theory=theory,

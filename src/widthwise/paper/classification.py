@@ -77,7 +77,7 @@ def draw(tables: Tables) -> Figure:
 
 
 def remarks(tables: Tables) -> list[str]:
-    return ["Solid: equilibrium; dashed: universal branch. The optimum without noise goes to 0, slowly."]
+    return ["The optimum without noise goes to 0, slowly."]
 
 
 ITEM = Item(

@@ -20,6 +20,7 @@ from ..problem import Problem
 from ..theory.families.profile import overlap_profile
 from ..theory.solution import Solution
 from ..theory.state_evolution import state_evolution
+from .causes import with_causes
 from .item import Item, Tables
 from .lines import predictions
 from .table import Table
@@ -40,7 +41,8 @@ class _Point:
 
 def compare(item: Item, tables: Tables) -> Table:
     """One row for each mean over instances, ours and the authors'."""
-    points = [point for quantity in item.quantities for point in _points(tables.measured, quantity)]
+    scale = tables.settings.scale
+    points = [p for quantity in item.quantities for p in _points(tables.measured, quantity, scale)]
     for row in tables.published:
         mean = Mean(row["measured"], row["standard_error"], row["n_instances"], row["n_instances"] - 1)
         points.append(_Point(dict(row), np.array([]), mean))
@@ -55,7 +57,7 @@ def compare(item: Item, tables: Tables) -> Table:
         line = item.line_of(series, learner, start)
         solutions = predictions(item.problems[series], [point.row["alpha"] for point in group], line)
         rows += _compared(item.problems[series], group, line, solutions)
-    return rows
+    return with_causes(rows, tables.measured, item.problems)
 
 
 def means(measured: Table, quantity: str) -> Table:
@@ -91,7 +93,8 @@ def judged(mean: Mean, predicted: float, scale: float) -> dict[str, Any]:
     }
 
 
-def _points(measured: Table, quantity: str) -> Iterator[_Point]:
+def _points(measured: Table, quantity: str, scale: str | None = None) -> Iterator[_Point]:
+    """Means over instances; those of another scale than the one given stand in."""
     done = Table(row for row in measured if row.get("status") != "failed")
     for key, group in done.groups("series", "learner", "start", "d", "alpha"):
         for values, readout in _entries(group, quantity):
@@ -102,6 +105,7 @@ def _points(measured: Table, quantity: str) -> Iterator[_Point]:
                 mean = Mean(mean.value, group[0].get("chain_error", math.nan), 1, _BLOCKS - 1)
             row: dict[str, Any] = dict(zip(("series", "learner", "start", "d", "alpha"), key, strict=True))
             row |= {"source": "ours", "quantity": quantity}
+            row |= {"stands_in": True} if scale and group[0].get("scale", scale) != scale else {}
             row |= {} if readout is None else {"readout": readout}
             row |= {"measured": mean.value, "standard_error": mean.standard_error, "n_instances": mean.n}
             yield _Point(row, values, mean)

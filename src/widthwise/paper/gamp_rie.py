@@ -46,7 +46,7 @@ def draw(tables: Tables) -> Figure:
         axes[0, 0].set_title("GAMP-RIE")
         axes[0, 1].set_title("chains out of equilibrium, two replicas")
         colors = {name: marks.activation_color(key) for key, name in NAMES.items()}
-        marks.legend(figure, colors, LEARNERS, ncols=7)
+        marks.legend(figure, colors, LEARNERS, ncols=4, comparison=tables.comparison)
     return figure
 
 
@@ -70,8 +70,8 @@ ITEM = Item(
     title="GAMP-RIE with ReLU and ELU, binary weights",
     caption="Excess error for binary weights and homogeneous readouts, γ = 0.5, Δ = 0.1. Left: GAMP-RIE "
     "(triangles) follows the universal branch (dashed); solid is the equilibrium. Right: Metropolis chains "
-    "from random weights, by the formula of two replicas, which needs no equilibrium (squares). Bars are "
-    "standard errors over instances. Pale: the authors' measurements at d = 150.",
+    "from random weights, by the formula of two replicas, which needs no equilibrium (squares). "
+    "Pale: the authors' measurements at d = 150.",
     problems=PROBLEMS,
     theory=lambda settings: curves(PROBLEMS, ALPHA, settings.n_points, ("equilibrium", "universal")),
     tasks=lambda settings: tasks_over(

@@ -51,7 +51,7 @@ def draw(tables: Tables) -> Figure:
         axes[0, 0].set_ylabel(marks.LABELS["excess_error"])
         axes[0, 0].set_ylim(0, 0.115)
         colors = {name: marks.activation_color(key) for key, name in ACTIVATIONS.items()}
-        marks.legend(figure, colors, LEARNERS, ncols=5)
+        marks.legend(figure, colors, LEARNERS, ncols=5, comparison=tables.comparison)
     return figure
 
 
@@ -70,19 +70,16 @@ def remarks(tables: Tables) -> list[str]:
     sizes = ", ".join(str(d) for d in sorted({row["d"] for row in adam}))
     return [
         f"Errors of chains from the teacher lie {deviations(hmc.where(start='teacher'))} from the theory, of "
-        f"those from random weights {deviations(hmc.where(start='random'))}. Chains forget their start "
-        "slowly, and half the error of a draw is then too low for those from the teacher and too high for "
-        "the others; where two replicas (`replica_excess_error`) tell another error, they have not arrived.",
-        "At finite d the linear part alone costs about (Δ + excess)/(αd), which matters at the smallest α.",
+        f"those from random weights {deviations(hmc.where(start='random'))}: before they have forgotten "
+        "their start, half the error of a draw is too low for the former and too high for the latter.",
         f"GAMP-RIE lies {deviations(gamp_rie)} from the universal line, and "
-        f"{deviations(gamp_rie, 'predicted_at_d')} from the prediction that has that term.",
+        f"{deviations(gamp_rie, 'predicted_at_d')} from the prediction that has the cost of the linear part.",
         "Chains from random weights are compared with the universal branch for ReLU with homogeneous "
         "readouts, where the paper finds them stuck, and with the equilibrium elsewhere.",
         "Adam is not a sampler, and half its error is drawn as in the paper, for comparison only. At d = "
         f"{sizes or '–'} it lies {deviations(adam.where(series='relu/homogeneous'))} from the universal line "
         "for ReLU with homogeneous readouts. That contradicts nothing: the network is the best one passed "
-        "through, chosen by its exact error, and half of the error of one network is that of the posterior "
-        "mean only for draws from the posterior.",
+        "through, chosen by its exact error, and no draw from the posterior.",
         f"The authors' GAMP-RIE (pale triangles, medians over instances) lies {deviations(theirs)} from the "
         f"universal line, and {deviations(theirs, 'predicted_at_d')} from the prediction at its d.",
     ]
@@ -95,7 +92,7 @@ ITEM = Item(
     caption="Bayes-optimal excess error for ReLU and tanh(2x) neurons with Gaussian weights, γ = 0.5, Δ = "
     "0.1 and three laws of the readouts. Solid: equilibrium; dashed: universal branch, where no neuron is "
     "learnt. Circles: HMC started on the teacher; crosses: HMC from random weights; plus signs: half the "
-    "error of Adam, stopped at its best; triangles: GAMP-RIE. Bars are standard errors over instances. "
+    "error of Adam, stopped at its best; triangles: GAMP-RIE. "
     "Pale: the authors' HMC at d = 150 and GAMP-RIE at d = 200.",
     problems=PROBLEMS,
     theory=lambda settings: curves(PROBLEMS, ALPHA, settings.n_points, ("equilibrium", "universal")),

@@ -138,14 +138,16 @@ ITEM = Item(
     title="Hardness with Adam",
     caption="Gradient updates that Adam needs to bring the test error of a ReLU network below ε*, against "
     "d, for three readout laws (γ = 0.5, Δ = 10⁻⁴, α = 5): semilog with exponential fits (left), log-log "
-    "with power-law fits (centre); trajectories of the test error (right; shaded: one standard deviation "
-    "over instances); the lowest threshold in linear scale with both fits, and uniform readouts (bottom).",
+    "with power-law fits (centre; shaded: 95 % interval of the exponent); trajectories of the test error "
+    "(right; shaded: one standard deviation over instances); the lowest threshold in linear scale with "
+    "both fits, and uniform readouts (bottom).",
     problems=PROBLEMS,
     theory=lambda settings: branch_rows(PROBLEMS, ALPHA, ("equilibrium", "universal")),
     tasks=lambda settings: chosen_tasks(PROBLEMS, "adam", ALPHA, LEVELS, settings),
     draw=draw,
     compare=compared,
     traced=traced,
+    has_common_rows=False,
     observe=lambda result: times_of(result, THRESHOLDS, is_above=False),
     table=lambda tables: fit_table(tables.comparison, NAMES, "ε*"),
     remarks=remarks,

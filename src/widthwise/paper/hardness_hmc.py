@@ -93,7 +93,8 @@ def _draw_published(ax: Any, law: str) -> None:
         pale = marks.shades(color, 3)[1]
         error = [p.std_crossed / p.n_crossed**0.5 for p in mine]
         x, y = [p.d for p in mine], [p.mean_crossed for p in mine]
-        ax.errorbar(x, y, error, color=pale, marker=".", ms=4, lw=0.6, elinewidth=0.6, zorder=1)
+        shape = {"marker": "o", "ms": 2.6, "mfc": "white", "mew": 0.7, "ls": "none", "elinewidth": 0.6}
+        ax.errorbar(x, y, error, color=pale, zorder=1, **shape)
 
 
 def _draw_runs(ax: Any, tables: Tables, law: str) -> None:
@@ -134,8 +135,8 @@ ITEM = Item(
     title="Hardness with HMC",
     caption="HMC iterations from random weights until the overlap q₂ with the teacher exceeds q₂*, against "
     "d, for σ₃ (γ = 0.5, Δ = 0.1, α = 1) and three readout laws: semilog with exponential fits (left), "
-    "log-log with power-law fits (centre), and the overlap along the runs (right; shaded: one standard "
-    "deviation). Pale: the authors'.",
+    "log-log with power-law fits (centre; shaded: 95 % interval of the exponent, by bootstrap), and the "
+    "overlap along the runs (right; shaded: one standard deviation). Pale: the authors'.",
     problems=PROBLEMS,
     theory=lambda settings: branch_rows(PROBLEMS, ALPHA, ("specialised", "universal")),
     tasks=lambda settings: chosen_tasks(PROBLEMS, "hmc", ALPHA, THRESHOLDS, settings),
@@ -144,6 +145,7 @@ ITEM = Item(
     line_of=lambda series, learner, start: "specialised",
     quantities=("matrix_overlap_centred",),
     traced=lambda task: ("matrix_overlap_centred",),
+    has_common_rows=False,
     observe=lambda result: times_of(
         result, THRESHOLDS[str(result.task.problem.readouts.name)], is_above=True
     ),

@@ -65,22 +65,34 @@ def chosen_tasks(
     chosen = []
     n_batches = settings.more.get("n_batches")
     for series, problem in problems.items():
-        study = HardnessStudy(
-            problem,
-            learner,
-            settings["d"],
-            range(settings.n_seeds),
-            alpha,
-            settings.iterations[learner],
-            settings["record_every"],
-            tuple(thresholds[series]),
-        )
-        for task in study.tasks():
-            n = round(task.alpha * task.d**2)
-            batch = task.settings.get("batch_size")
-            if batch is None or n_batches is None or batch >= n >> (1 + n_batches):
-                chosen.append((series, task))
+        for sizes, n_seeds, iterations in _parts(settings, learner):
+            study = HardnessStudy(
+                problem,
+                learner,
+                sizes,
+                range(n_seeds),
+                alpha,
+                iterations,
+                settings["record_every"],
+                tuple(thresholds[series]),
+            )
+            for task in study.tasks():
+                n = round(task.alpha * task.d**2)
+                batch = task.settings.get("batch_size")
+                if batch is None or n_batches is None or batch >= n >> (1 + n_batches):
+                    chosen.append((series, task))
     return chosen
+
+
+def _parts(settings: Settings, learner: str) -> list[tuple[list[int], int, int]]:
+    """Sizes with their number of instances and length of runs: large ones may have others."""
+    beyond = settings.more.get("beyond")
+    last = beyond["d"] if beyond else max(settings["d"])
+    parts = [([d for d in settings["d"] if d <= last], settings.n_seeds, settings.iterations[learner])]
+    if beyond:
+        large = [d for d in settings["d"] if d > last]
+        parts.append((large, beyond["n_seeds"], beyond["iterations"]))
+    return parts
 
 
 def times_of(result: Result, thresholds: Sequence[float], *, is_above: bool) -> dict[str, Any]:
@@ -219,13 +231,24 @@ def _draw_level(ax: Any, chosen: Sequence[Crossing], color: Any, marker: str) ->
 
 
 def _draw_fit(ax: Any, fits: Table, sizes: Sequence[int], color: Any) -> None:
+    """A law of growth over the sizes that it is fitted to; shaded, the interval of its exponent."""
     from ..studies.survival import law_value
 
     if not fits:
         return
     d = np.linspace(sizes[0], sizes[-1], 100)
     row = fits[0]
-    ax.plot(d, law_value(row["law"], row["a"], row["b"], d), color=color, lw=1.1, ls=(0, (4, 1.6)))
+    fitted = law_value(row["law"], row["a"], row["b"], d)
+    ax.plot(d, fitted, color=color, lw=1.1, ls=(0, (4, 1.6)))
+    low, high = (float(row.get(name, math.nan)) for name in ("low", "high"))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return
+    # ln t is a straight line in d or in ln d: turned about the middle of the sizes
+    x = d if row["law"] == "exponential" else np.log(d)
+    exponent = row["a"] if row["law"] == "exponential" else row["b"]
+    arm = x - np.mean(x[[0, -1]])
+    edges = [fitted * np.exp((slope - exponent) * arm) for slope in (low, high)]
+    ax.fill_between(d, np.minimum(*edges), np.maximum(*edges), color=color, alpha=0.13, linewidth=0)
 
 
 def draw_trajectories(ax: Any, traces: Table, quantity: str) -> None:

@@ -43,7 +43,7 @@ def draw(tables: Tables) -> Figure:
             ax.set_xticks([0, 2, 4, 6, 8])
         axes[0, 0].set_ylabel(marks.LABELS["excess_error"])
         axes[0, 0].set_ylim(0, 0.95)
-        marks.legend(figure, {}, LEARNERS, ncols=5)
+        marks.legend(figure, {}, LEARNERS, ncols=5, comparison=tables.comparison)
     return figure
 
 

@@ -39,6 +39,8 @@ class Tables:
     published: Table = field(default_factory=Table)
     """The authors' measurements."""
     comparison: Table = field(default_factory=Table)
+    beside: Table = field(default_factory=Table)
+    """The same of runs that are put aside: other d, to see what finite size does."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +67,8 @@ class Item:
     """Observables of a run that are kept along it, for items that show dynamics."""
     observe: Callable[[Result], dict[str, Any]] = lambda result: {}
     """Further columns of the row of a run."""
+    has_common_rows: bool = True
+    """Whether rows are those that every item has, so that other items' tables can be used."""
     compare: Callable[[Tables], Table] | None = None
     """A comparison of its own, where the common one does not fit."""
     remarks: Callable[[Tables], list[str]] = lambda tables: []

@@ -27,8 +27,11 @@ __all__ = [
     "figure",
     "legend",
     "points",
+    "resized",
     "save",
     "shades",
+    "small_handle",
+    "small_print",
     "tidy",
 ]
 
@@ -86,8 +89,8 @@ def curve(ax: Axes, rows: Table, line: str, color: Any, y: str = "excess_error",
 
 
 def points(ax: Axes, rows: Table, color: Any, *, y: str = "measured", offset: float = 0.0) -> None:
-    """Means over instances with standard errors, marked by learner and start."""
-    for (learner, start), group in rows.groups("learner", "start"):
+    """Means over instances with standard errors, marked by learner and start; small if they stand in."""
+    for (learner, start, stands_in), group in rows.groups("learner", "start", "stands_in"):
         ax.errorbar(
             group.column("alpha") + offset,
             group.column(y),
@@ -98,8 +101,26 @@ def points(ax: Axes, rows: Table, color: Any, *, y: str = "measured", offset: fl
             capsize=1.5,
             capthick=0.6,
             zorder=4,
-            **MARKERS[learner, start],
+            **resized(MARKERS[learner, start], stands_in),
         )
+
+
+def resized(marker: dict[str, Any], stands_in: bool | None) -> dict[str, Any]:
+    """A marker, small for a point of a smaller scale than the figure's."""
+    return marker | {"ms": SMALL * marker["ms"], "mew": 0.8} if stands_in else marker
+
+
+def small_handle(ax: Axes, comparison: Table) -> None:
+    """An entry of the legend of these axes that says what small marks are, if there are any."""
+    note = small_print(comparison)
+    if note:
+        ax.plot([], [], color="0.25", ls="none", marker="o", ms=2.6, mfc="white", label=note)
+
+
+def small_print(comparison: Table) -> str:
+    """What small marks are, in a legend; empty if there are none."""
+    sizes = sorted({int(row["d"]) for row in comparison if row.get("stands_in")})
+    return "small: d = " + ", ".join(map(str, sizes)) if sizes else ""
 
 
 def authors(ax: Axes, rows: Table, color: Any = GREY) -> None:
@@ -118,6 +139,8 @@ def authors(ax: Axes, rows: Table, color: Any = GREY) -> None:
         )
 
 
+SMALL = 0.6  # of the size of a marker
+
 BRANCHES = {"equilibrium": "optimal", "universal": "universal branch"}
 """Lines as legends call them."""
 
@@ -129,6 +152,7 @@ def legend(
     *,
     ncols: int,
     lines: dict[str, str] = BRANCHES,
+    comparison: Table | None = None,
 ) -> None:
     """Colours, line styles and markers of a figure, each said once below it."""
     from matplotlib.lines import Line2D
@@ -138,6 +162,9 @@ def legend(
         handles.append(Line2D([], [], color="0.25", label=name, **LINE_STYLES[line]))
     for key in measured:
         handles.append(Line2D([], [], color="0.25", ls="none", label=NAMES[key], **MARKERS[key]))
+    note = small_print(comparison or Table())
+    if note:
+        handles.append(Line2D([], [], color="0.25", ls="none", marker="o", ms=2.8, mfc="none", label=note))
     pale: dict[str, Any] = {"color": "0.6", "marker": "o", "ms": 3, "mew": 0.6, "mfc": "none"}
     handles.append(Line2D([], [], ls="none", label="authors (pale)", **pale))
     sizes: dict[str, Any] = {"handlelength": 2.0, "labelspacing": 0.3, "columnspacing": 1.2}

@@ -65,10 +65,7 @@ def _draw_profile(ax: Any, tables: Tables) -> None:
         x, y = line.column("readout"), line.column("weight_overlap")
         label = rf"$\alpha = {alpha:g}$"
         ax.plot(np.append(-x[::-1], x), np.append(y[::-1], y), color=color, lw=1.5, label=label)
-        points = measured.where(alpha=alpha)
-        error = np.nan_to_num(points.column("standard_error"))
-        shape = {"color": color, "ls": "none", "marker": "o", "ms": 3.6, "mfc": "white", "zorder": 4}
-        ax.errorbar(points.column("readout"), points.column("measured"), error, elinewidth=0.8, **shape)
+        _draw_points(ax, measured.where(alpha=alpha), "readout", color, "white")
     ax.set_xlabel(r"readout $v$")
     ax.set_xlim(-REACH, REACH)
     ax.set_title(r"ReLU, Gaussian readouts: $\mathcal{Q}_W(v)$", pad=17)
@@ -93,14 +90,21 @@ def _draw_steps(ax: Any, tables: Tables) -> None:
         value = PROBLEMS[STEPS].readouts.values[index]  # type: ignore[attr-defined]
         near = Table(row for row in measured if abs(abs(row["readout"]) - value) < 1e-6)
         for sign, face in ((1, color), (-1, "white")):
-            points = Table(row for row in near if row["readout"] * sign > 0)
-            error = np.nan_to_num(points.column("standard_error"))
-            shape = {"color": color, "ls": "none", "marker": "o", "ms": 3.6, "mfc": face, "zorder": 4}
-            ax.errorbar(points.column("alpha"), points.column("measured"), error, elinewidth=0.8, **shape)
+            _draw_points(ax, Table(row for row in near if row["readout"] * sign > 0), "alpha", color, face)
+    marks.small_handle(ax, tables.comparison)
     ax.set_xlabel(marks.LABELS["alpha"])
     ax.set_xlim(0, ALPHA[1])
     ax.set_title("tanh(2x), four-point readouts")
-    ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.12), handlelength=1.4)
+    ax.legend(frameon=False, loc="center", bbox_to_anchor=(0.54, 0.3), handlelength=1.4)
+
+
+def _draw_points(ax: Any, rows: Table, x: str, color: Any, face: Any) -> None:
+    """Overlaps with their standard errors; small if they stand in for runs that are still to be made."""
+    for (stands_in,), points in rows.groups("stands_in"):
+        error = np.nan_to_num(points.column("standard_error"))
+        shape = marks.resized({"marker": "o", "ms": 3.6}, stands_in)
+        shape |= {"color": color, "ls": "none", "mfc": face, "zorder": 4, "elinewidth": 0.8}
+        ax.errorbar(points.column(x), points.column("measured"), error, **shape)
 
 
 def remarks(tables: Tables) -> list[str]:

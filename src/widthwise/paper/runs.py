@@ -39,10 +39,16 @@ def tasks_over(
         (series, _task(problem, settings, alpha, seed, learner, start, options.get(learner, {})))
         for series, problem in problems.items()
         for alpha in (settings.alphas if alphas is None else alphas(series))
-        for seed in range(settings.n_seeds)
+        for seed in range(_most_seeds(settings))
         for learner, start in learners
-        if is_made(series, learner, alpha)
+        if seed in settings.seeds(learner, alpha)
+        and settings.is_within(learner, start, alpha)
+        and is_made(series, learner, alpha)
     ]
+
+
+def _most_seeds(settings: Settings) -> int:
+    return max(settings.n_seeds, *settings.n_seeds_of.values(), 0)
 
 
 def _task(
@@ -55,7 +61,7 @@ def _task(
     options: Mapping[str, Any],
 ) -> Task:
     how = {"start": start, "iterations": settings.iterations[learner], **options}
-    return Task(problem, settings.d, alpha, seed, learner, how)
+    return Task(problem, settings.size(learner), alpha, seed, learner, how)
 
 
 def row_of(series: str, result: Result) -> dict[str, Any]:
@@ -87,6 +93,7 @@ def row_of(series: str, result: Result) -> dict[str, Any]:
         row["overlap_power_at_start"] = result.trace["overlap_power"][1][:, 0].mean(axis=0).tolist()
     if "weight_overlap" in row:
         row["readout_values"] = result.values["readout"][1].tolist()
+        row["overlap_drift"] = _drift(result)
         if row["start"] == "teacher":  # |W⁰|²/d of the units of each readout, 1 ± √(2/d) for one unit
             row["teacher_norm"] = result.trace["weight_overlap"][1][:, 0].mean(axis=0).tolist()
     return row
@@ -120,6 +127,15 @@ def _effective_draws(result: Result) -> float:
     values = result.trace["excess_error"][1]
     found = agreement({"excess_error": values[:, values.shape[1] // 2 :]})
     return round(found.effective_draws.get("excess_error", math.nan), 1)
+
+
+def _drift(result: Result) -> float:
+    """By how much the overlap of the units still moves: its mean in the last quarter less the one before."""
+    values = result.trace["weight_overlap"][1] if "weight_overlap" in result.trace else np.empty((1, 0, 1))
+    if result.task.learner not in ("hmc", "metropolis") or values.shape[1] < 8:
+        return math.nan
+    *_, before, last = np.array_split(values, 4, axis=1)
+    return float(last.mean() - before.mean())
 
 
 def _plain(value: np.ndarray) -> Any:
