@@ -1,14 +1,15 @@
 r"""The replica-symmetric potential and its saddle-point equations, as printed in arXiv:2505.24849.
 
-Everything else in this package is a reduced form of what stands here: hats are eliminated, differences are
-taken without cancellation, and all α are solved at once.  These functions are for reading, and for checking.
+The terms of the potential are put together here for every solution that is ranked (:func:`entropy_terms`);
+the solver has each of them without cancellation, hats eliminated and all α at once.  The functions of single
+order parameters take the terms as they are printed: for reading, and for checking.
 
 ==============================  =======================================================================
-eq. fRS (free_ent_appendix)     :func:`rs_potential`
+eq. fRS (free_ent_appendix)     :func:`rs_potential`, :func:`entropy_terms`
 eq. tauDef (moment_matching)    :func:`tilt`
 eq. NSB_equations_generic_ch    :func:`saddle_point_residuals` (NSB_equations_gaussian_ch for Gaussian noise)
 eq. m_K-q_K-def, g_func         :func:`output_overlap`
-eq. MI_generic_channel          ``mutual_information`` of a solution (:mod:`stationary`)
+eq. MI_generic_channel          :func:`mutual_information`
 ==============================  =======================================================================
 """
 
@@ -17,11 +18,50 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._arrays import Array
 from ..denoising import MatrixDenoiser
 from ..problem import Problem
 from .solution import Solution
 
-__all__ = ["output_overlap", "rs_potential", "saddle_point_residuals", "tilt"]
+__all__ = [
+    "entropy_terms",
+    "mutual_information",
+    "output_overlap",
+    "rs_potential",
+    "saddle_point_residuals",
+    "tilt",
+]
+
+
+def entropy_terms(
+    gamma: float, matrix_gap: Array, matrix_overlap_hat: Array, units: Array, information_drop: Array
+) -> Array:
+    r"""α(f - ψ_out), the terms of eq. fRS beside the data.
+
+    .. math:: \tfrac14(r_2 - q_2)\hat q_2
+        + \gamma E_v[\psi_W(\hat{\mathcal Q}) - \tfrac12\mathcal Q\hat{\mathcal Q}]
+        + \iota(\tau) - \iota(\hat q_2 + \tau)
+
+    Parameters
+    ----------
+    matrix_gap : array
+        r₂ - q₂.
+    units : array
+        E_v[ψ_W - ½𝒬𝒬̂].
+    information_drop : array
+        ι(τ) - ι(q̂₂ + τ).
+    """
+    total: Array = 0.25 * matrix_gap * matrix_overlap_hat + gamma * units + information_drop
+    return total
+
+
+def mutual_information(alpha: Array, gamma: float, deficit: Array, entropy: Array) -> Array:
+    """I/(kd), in nats (eq. MI_generic_channel).
+
+    From ``deficit``, ψ_out at r_K less ψ_out at q_K, and ``entropy`` of :func:`entropy_terms`.
+    """
+    information: Array = (alpha * deficit - entropy) / gamma
+    return information
 
 
 def rs_potential(
@@ -44,12 +84,10 @@ def rs_potential(
     tau = tilt(problem, overlap)
     gap = problem.output_power - output_overlap(problem, matrix_overlap, overlap)
     scalar = p @ (problem.seen_weights.free_entropy(hat) - overlap * hat / 2)
-    return float(
-        problem.channel.free_entropy(gap, problem.output_power)
-        + (problem.matrix_power - matrix_overlap) * matrix_overlap_hat / (4 * alpha)
-        + problem.gamma / alpha * scalar
-        + (denoiser.information(tau) - denoiser.information(tau + matrix_overlap_hat)) / alpha
-    )
+    drop = denoiser.information(tau) - denoiser.information(tau + matrix_overlap_hat)
+    matrix_gap, matrix_hat = np.array(problem.matrix_power - matrix_overlap), np.array(matrix_overlap_hat)
+    entropy = entropy_terms(problem.gamma, matrix_gap, matrix_hat, scalar, drop)
+    return float(problem.channel.free_entropy(gap, problem.output_power) + entropy / alpha)
 
 
 def output_overlap(problem: Problem, matrix_overlap: float, weight_overlap: ArrayLike) -> float:

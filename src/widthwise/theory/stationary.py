@@ -17,6 +17,7 @@ import numpy as np
 
 from .._arrays import Array, Bools
 from .matrix_channel import MatrixPair
+from .potential import entropy_terms, mutual_information
 from .setting import Averages, Setting
 from .solution import CONVERGED, Solution, readout_grid
 
@@ -65,7 +66,7 @@ def solutions_at(setting: Setting, branch: str, s: Stationary) -> list[Solution]
     if setting.mu2_squared == 0 and setting.theory == "main" and (is_tilted := np.isfinite(log_tilt)).any():
         exact = setting.spectral.log_snr_of(s.averages.odds) if setting.has_tilt else np.nan
         log_tilt = np.where(is_tilted, exact, log_tilt)
-    entropy = 0.25 * hat * after + setting.gamma * s.averages.entropy + drop
+    entropy = entropy_terms(setting.gamma, after, hat, s.averages.entropy, drop)
     known = channel.free_entropy_known(power)
     deficit = np.zeros(gap.size)
     if setting.is_linear:  # no gap is left
@@ -76,7 +77,7 @@ def solutions_at(setting: Setting, branch: str, s: Stationary) -> list[Solution]
         deficit = channel.free_entropy_deficit(gap, power)
         bayes, gibbs = channel.bayes_error(gap, power), channel.gibbs_error(gap, power)
     free_entropy = data + entropy / s.alpha
-    information = (s.alpha * deficit - entropy) / setting.gamma
+    information = mutual_information(s.alpha, setting.gamma, deficit, entropy)
     v, weight = readout_grid(problem)
     return [
         Solution(
