@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from widthwise.theory.matrix_channel import SpectralMatrix
+from widthwise.theory.matrix_channel import SpectralMatrix, grouped
 
 LAWS = [
     ("four-point", 0.3),
@@ -128,3 +128,27 @@ def test_the_table_of_a_problem_is_made_once():
 
     setting = setting_of(ww.Problem("relu", "gaussian", "four-point", gamma=0.37))
     assert setting.matrix is setting.spectral
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        ww.readouts.Exponential(40, 300),
+        ww.readouts.PowerLaw(1.2, 200),
+        ww.readouts.Features(np.random.default_rng(5).normal(size=250)),
+        ww.readouts.Features(np.append(np.random.default_rng(6).standard_t(3, size=150), np.zeros(20))),
+    ],
+)
+def test_groups_of_readouts_keep_moments_and_spectrum(law):
+    few = grouped(law, 128)
+    assert len(few.values) <= 128 < len(law.values)
+    for order in (1, 2, 3):
+        size = np.dot(law.probabilities, np.abs(law.values) ** order)
+        assert abs(few.moment(order) - law.moment(order)) < 1e-12 * size
+    assert np.sum(np.array(few.probabilities)[np.array(few.values) == 0]) == pytest.approx(
+        np.sum(np.array(law.probabilities)[np.array(law.values) == 0]), abs=1e-15
+    )
+    snr = np.array([0.01, 0.3, 20.0, 3e3])
+    for gamma, room in ((0.05, 5e-4), (0.7, 1e-5), (1.7, 1e-5)):
+        exact, quick = (ww.denoising.MatrixDenoiser(one, gamma).log_odds(snr) for one in (law, few))
+        assert np.max(np.abs(quick - exact)) < room
