@@ -15,13 +15,17 @@ eq. MI_generic_channel          :func:`mutual_information`
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .._arrays import Array
 from ..denoising import MatrixDenoiser
 from ..problem import Problem
-from .solution import Solution
+
+if TYPE_CHECKING:
+    from .solution import Solution
 
 __all__ = [
     "entropy_terms",
