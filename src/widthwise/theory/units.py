@@ -329,6 +329,26 @@ class UnitTable:
         self._fill(result, values2, pull, coupling, level, cell, has_root, is_rough)
         return result
 
+    def threshold_roots(
+        self, values2: Array, pull: Array, coupling: Array, counts: Integers, *, is_rough: bool = False
+    ) -> Array:
+        """x of classes in order of their size (columns), of which the first ones are at higher roots.
+
+        ``counts`` has in each row how many are known, then how many are at the highest root or known, and so
+        on; the last ones are at the lowest root.
+        """
+        number = np.arange(values2.size)
+        # How many of the counts have been passed: 0 for known, 1 for the highest root, ...
+        passed = (number >= counts[:, :, None]).sum(axis=1)
+        level = self.log_level(pull, coupling)
+        snr = self.roots(values2, pull, coupling, Root.LOWEST, is_rough=is_rough, level=level)
+        if counts.shape[1] == 2:
+            upper = self.roots(values2, pull, coupling, Root.HIGHEST, is_rough=is_rough, level=level)
+        else:
+            upper = self.ranked_roots(values2, pull, coupling, passed - 1, is_rough=is_rough)
+        snr = np.where(passed < counts.shape[1], upper, snr)
+        return np.where(passed == 0, np.inf, snr)
+
     def _fill(
         self,
         result: Array,

@@ -33,7 +33,7 @@ from ..stationary import Stationary, is_maximum_over_classes, solutions_at
 from ..units import Root, UnitValues
 from .base import Family, Points, System
 
-__all__ = ["ClassFamily", "ClassState", "ThresholdFamily", "threshold_roots"]
+__all__ = ["ClassFamily", "ClassState", "ThresholdFamily"]
 
 _LOGIT = 60.0
 
@@ -271,7 +271,7 @@ class ThresholdFamily(Family):
     def snr(self, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False) -> np.ndarray:
         """x of every class."""
         counts = np.tile(self.counts, (pull.size, 1))
-        return threshold_roots(self.setting, pull, coupling, counts, is_rough=is_rough)
+        return self.setting.units.threshold_roots(self.values2, pull, coupling, counts, is_rough=is_rough)
 
     def state(self, u: np.ndarray, z: np.ndarray) -> ClassState:
         setting = self.setting
@@ -326,25 +326,6 @@ class ThresholdFamily(Family):
 
     def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
         return class_solutions(self, points, alpha)
-
-
-def threshold_roots(
-    setting: Setting, pull: np.ndarray, coupling: np.ndarray, counts: np.ndarray, *, is_rough: bool = False
-) -> np.ndarray:
-    """x of every class (columns), with couplings and the counts of :class:`ThresholdFamily` row by row."""
-    assert setting.classes is not None
-    values2, units = setting.classes.values2, setting.units
-    number = np.arange(values2.size)
-    # How many of the counts have been passed: 0 for known, 1 for the highest root, ...
-    passed = (number >= counts[:, :, None]).sum(axis=1)
-    level = units.log_level(pull, coupling)
-    snr = units.roots(values2, pull, coupling, Root.LOWEST, is_rough=is_rough, level=level)
-    if counts.shape[1] == 2:
-        upper = units.roots(values2, pull, coupling, Root.HIGHEST, is_rough=is_rough, level=level)
-    else:
-        upper = units.ranked_roots(values2, pull, coupling, passed - 1, is_rough=is_rough)
-    snr = np.where(passed < counts.shape[1], upper, snr)
-    return np.where(passed == 0, np.inf, snr)
 
 
 def class_solutions(

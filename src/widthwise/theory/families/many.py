@@ -22,7 +22,7 @@ from ...problem import Problem
 from ..setting import Setting, class_averages, setting_of
 from ..solution import Solution
 from ..units import Root
-from .classes import ClassFamily, ClassState, ThresholdFamily, threshold_roots
+from .classes import ClassFamily, ClassState, ThresholdFamily
 from .threshold_table import threshold_table
 
 __all__ = ["solve_many"]
@@ -53,7 +53,7 @@ class _Moving(ClassFamily):
         pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + z[:, 1])
         pull, coupling = np.exp(pair.log_pull) / setting.gamma, np.exp(z[:, 1])
         counts = np.column_stack([self.known, self.moving])
-        snr = threshold_roots(setting, pull, coupling, counts)
+        snr = setting.units.threshold_roots(self.values2, pull, coupling, counts)
         number, moving = np.arange(self.values2.size), np.asarray(self.moving)[:, None]
         is_moving = number == moving
         snr = np.where(is_moving, np.exp(u)[:, None], snr)
@@ -74,7 +74,7 @@ class _Rows(ThresholdFamily):
         return _Rows(self.setting, self.rows[rows])
 
     def snr(self, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False) -> np.ndarray:
-        return threshold_roots(self.setting, pull, coupling, self.rows, is_rough=is_rough)
+        return self.setting.units.threshold_roots(self.values2, pull, coupling, self.rows, is_rough=is_rough)
 
     def starts(self, log_alpha: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """ln B and ln τ after some rounds of the saddle-point equations, from the upper classes known."""

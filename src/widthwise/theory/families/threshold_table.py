@@ -16,7 +16,6 @@ from ..._arrays import Array, Integers
 from ...problem import Problem
 from ..setting import Setting, setting_of
 from ..units import Root
-from .classes import threshold_roots
 
 __all__ = ["ThresholdTable", "threshold_table"]
 
@@ -111,7 +110,10 @@ class ThresholdTable:
     def _snr(self, n: Integers, log_tilt: Array, log_coupling: Array) -> Array:
         """x of every class (columns) for one n a row."""
         counts = np.column_stack([n if self.is_known else np.zeros_like(n), n])
-        return threshold_roots(self.setting, *self._couplings(log_tilt, log_coupling), counts, is_rough=True)
+        couplings = self._couplings(log_tilt, log_coupling)
+        assert self.setting.classes is not None
+        values2 = self.setting.classes.values2
+        return self.setting.units.threshold_roots(values2, *couplings, counts, is_rough=True)
 
     def _short_of(self, n: Integers, log_tilt: Array, log_coupling: Array) -> Array:
         """The shortfall for one n a row."""
