@@ -5,6 +5,7 @@ The layers and the reader of imports are in ``tools/imports.py``, which also dra
 
 import subprocess
 import sys
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,17 @@ import pytest
 from patience import PATIENCE
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
-from imports import LAYERS, PACKAGE, PICTURE, draw, layer_of, modules_of, package_imports, violations
+from imports import (
+    LAYERS,
+    PACKAGE,
+    PICTURE,
+    draw,
+    imports_of,
+    layer_of,
+    modules_of,
+    package_imports,
+    violations,
+)
 
 # What takes long to import. NumPy is not among them: no part of the package works without it.
 HEAVY = (
@@ -49,6 +60,19 @@ def test_no_two_packages_need_each_other():
     assert found["theory", "ingredients"] and not [pair for pair in found if pair[::-1] in found]
     # One package in each layer (the last only lists names), so longer circles are upward imports too.
     assert all(len(layer) == 1 for layer in LAYERS[:-1])
+
+
+def test_the_theory_is_at_most_eight_modules_deep():
+    """From any module of it to the last one that it needs, without a circle."""
+    modules = {name: path for name, path in modules_of(PACKAGE).items() if name.startswith("theory.")}
+    needs = {
+        name: {to for _, to in imports_of(name, path, modules, PACKAGE.name) if to in modules}
+        for name, path in modules.items()
+    }
+    depth: dict[str, int] = {}
+    for name in TopologicalSorter(needs).static_order():  # which refuses circles
+        depth[name] = 1 + max((depth[to] for to in needs[name]), default=0)
+    assert 5 < max(depth.values()) <= 8
 
 
 def test_the_picture_shows_the_imports_there_are():
