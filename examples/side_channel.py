@@ -120,9 +120,7 @@ def measure(key: tuple[str, float, int, float, str, int], iterations: int) -> di
     return dict(zip(COLUMNS, map(str, found), strict=True))
 
 
-def means(
-    rows: dict[tuple[Any, ...], dict[str, str]],
-) -> dict[tuple[str, float, int, float, str], tuple[float, float, int]]:
+def means(rows: dict[tuple[Any, ...], dict[str, str]]) -> dict[tuple[Any, ...], tuple[float, float, int]]:
     """Overlap, its standard error over instances and their number, by case, d, strength and start."""
     found = {}
     for place in sorted({key[:5] for key in rows}):
