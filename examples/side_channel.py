@@ -13,7 +13,7 @@ s → 0 (after d → ∞); if it is not, 𝒬(s) goes to 0 with s. At finite d t
 others, which takes s of order ln(k)/d: below that, 𝒬 falls whatever the theory says.
 
 Adds to ``side_channel.csv`` beside this file, one row a run, those that it does not have or has of fewer
-sweeps. ``--show`` puts the means beside the theory.
+sweeps. ``--show`` puts the means beside the theory, ``--draw`` makes the picture of the documentation.
 
     python examples/side_channel.py --dimensions 60 --strengths 0.05 0.1 0.2 --seeds 4
 """
@@ -21,6 +21,8 @@ sweeps. ``--show`` puts the means beside the theory.
 import argparse
 import itertools
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.optimize import brentq
@@ -34,6 +36,8 @@ from widthwise.networks import sample_instance
 CASES = ("sigma1:1.6", "sigma3:1.2")  # activation and α, between onset and jump
 STRENGTHS = (0.05, 0.1, 0.2)
 STARTS = ("teacher", "random")
+LEAST = 6000  # sweeps that chains from the two starts need to meet at d = 40
+PICTURE = Path(__file__).resolve().parents[1] / "docs/images/side_channel.png"
 KEY = {"activation": str, "alpha": float, "d": int, "strength": float, "start": str, "seed": int}
 COLUMNS = (
     *KEY,
@@ -116,7 +120,7 @@ def measure(key: tuple[str, float, int, float, str, int], iterations: int) -> di
     return dict(zip(COLUMNS, map(str, found), strict=True))
 
 
-def means(rows: GrowingTable) -> dict[tuple[str, float, int, float, str], tuple[float, float, int]]:
+def means(rows: dict[tuple[Any, ...], dict[str, str]]) -> dict[tuple[Any, ...], tuple[float, float, int]]:
     """Overlap, its standard error over instances and their number, by case, d, strength and start."""
     found = {}
     for place in sorted({key[:5] for key in rows}):
@@ -142,6 +146,41 @@ def show(rows: GrowingTable) -> None:
                 )
 
 
+def draw(rows: GrowingTable) -> None:
+    """𝒬 against s: the theory, the side channel alone, and chains from both starts at each d."""
+    import matplotlib.pyplot as plt
+
+    from widthwise.plotting.style import PAGE, applied, tidy
+
+    measured = means({key: row for key, row in rows.items() if int(row["iterations"]) >= LEAST})
+    colors = {40: "#3D8FC7", 60: "#0B3C5D", 80: "#009E73", 100: "#CC79A7"}
+    with applied():
+        figure, axes = plt.subplots(1, 2, figsize=(PAGE, 2.7), sharey=True)
+        for ax, (activation, sign) in zip(axes, (("sigma1", "σ₁"), ("sigma3", "σ₃")), strict=True):
+            problem = problem_of(activation)
+            alpha = next(key[1] for key in measured if key[0] == activation)
+            s = np.linspace(0, 0.22, 23)
+            ax.plot(s, [predicted(problem, alpha, x, most=0.8) for x in s], color="#D55E00", label="theory")
+            ax.plot(s, problem.weights.overlap(s), color="0.5", ls=":", label="side channel alone")
+            for (name, _, d, strength, start), (mean, error, n) in measured.items():
+                if name == activation:
+                    shape = {"marker": "o" if start == "teacher" else "x", "ms": 4.5, "mfc": "none"}
+                    shift = 0.002 if start == "teacher" else -0.002
+                    bar = error if n > 1 else None
+                    ax.errorbar(strength + shift, mean, bar, color=colors[d], elinewidth=0.8, **shape)
+            for d in sorted({key[2] for key in measured if key[0] == activation}):
+                ax.plot([], [], color=colors[d], marker="o", ms=4.5, mfc="none", ls="none", label=f"d = {d}")
+            ax.set(xlim=(0, 0.225), ylim=(0, 0.66), xlabel="strength $s$ of the side channel")
+            ax.set_xticks([0, 0.05, 0.1, 0.15, 0.2])
+            ax.set_title(f"{sign}, α = {alpha:g}")
+            ax.legend(frameon=False, loc="upper left")
+            tidy(ax)
+        axes[0].set_ylabel(r"$\mathcal{Q}_W$")
+        figure.tight_layout()
+        figure.savefig(PICTURE, dpi=160)
+    print(f"{PICTURE} is drawn")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -151,9 +190,12 @@ def main() -> None:
     parser.add_argument("--strengths", type=float, nargs="+", default=STRENGTHS)
     parser.add_argument("--seeds", type=int, default=4)
     parser.add_argument("--iterations", type=int, default=3000)
+    parser.add_argument("--draw", action="store_true", help="only draw what the table has")
     parser.add_argument("--show", action="store_true", help="only show what the table has")
     options = parser.parse_args()
     rows = table()
+    if options.draw:
+        return draw(rows)
     for d in [] if options.show else options.dimensions:
         for seed in range(options.seeds):
             for case in options.cases:

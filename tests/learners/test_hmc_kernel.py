@@ -97,3 +97,22 @@ def test_unknown_kernel_is_refused():
     inst = sample_instance(ww.Problem("relu"), d=6, alpha=1.0)
     with pytest.raises(ValueError, match="choose from whitened, plain"):
         hmc(inst, kernel="nuts")
+
+
+def test_the_kernel_of_the_paper_leaves_random_weights_within_a_few_iterations():
+    """Kick, drift, kick: the other order is refused there, and took about 45 iterations for this."""
+    problem = ww.Problem("sigma3", channel=0.1, gamma=0.5)
+    for seed in (0, 1):
+        inst = sample_instance(problem, d=30, alpha=1.0, seed=seed)
+        run = hmc(
+            inst,
+            start="random",
+            kernel="plain",
+            n_leapfrog=10,
+            step_size=0.01,
+            iterations=24,
+            n_warmup=24,
+            record_every=1,
+        )
+        overlap = run.trace["matrix_overlap_centred"].to_numpy()[0]
+        assert overlap[0] < 0.2 and overlap[-1] > 0.6, overlap

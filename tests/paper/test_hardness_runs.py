@@ -20,6 +20,9 @@ def test_large_sizes_have_longer_runs_of_fewer_instances():
     for (_, d), runs in found.items():
         n, length = (beyond["n_seeds"], beyond["iterations"]) if d > beyond["d"] else (16, 400)
         assert sorted(runs) == [(seed, length) for seed in range(n)]
+    item = find("hardness-hmc")
+    traced = {task.seed for _, task in item.tasks(settings) if item.traced(task)}
+    assert traced == set(range(6))  # trajectories are large
 
 
 @pytest.mark.parametrize(("law", "a", "b", "low", "high"), [

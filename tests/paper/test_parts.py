@@ -8,7 +8,7 @@ import pytest
 
 from widthwise.paper import find, load, reproduce
 from widthwise.paper.known import KnownRuns, point_of, read_known, unfinished
-from widthwise.paper.marks import MARKERS, SMALL, figure, legend, points, resized, small_print
+from widthwise.paper.marks import MARKERS, SMALL, figure, legend, points, resized, small_handle, small_print
 from widthwise.paper.report import write_report
 from widthwise.paper.reproduce import tasks_of
 from widthwise.paper.runs import row_of
@@ -196,6 +196,11 @@ def test_points_that_stand_in_are_drawn_small_and_explained():
     )
     assert small_print(rows) == "small: d = 37" and small_print(rows.where(alpha=1.0)) == ""
     assert resized({"marker": "o", "ms": 4.0}, None) == {"marker": "o", "ms": 4.0}
+    for table in (rows, rows.where(alpha=1.0)):
+        _, axes = figure()
+        small_handle(axes[0, 0], table)
+        labels = axes[0, 0].get_legend_handles_labels()[1]
+        assert labels == (["small: d = 37"] if len(table) == 2 else [])
     for table, is_there in ((rows, True), (rows.where(alpha=1.0), False), (None, False)):
         made, _ = figure()
         legend(made, {}, [("gamp_rie", "prior")], ncols=3, comparison=table)

@@ -208,7 +208,7 @@ def test_window_of_adam_is_ten_updates(tmp_path):
 @pytest.mark.slow
 def test_hmc_study_from_runs_to_table(tmp_path):
     problem = ww.Problem("sigma3", channel=0.1, gamma=0.5)
-    study = HardnessStudy(problem, "hmc", [6, 8], range(2), 1.0, 120, 4, [0.3])
+    study = HardnessStudy(problem, "hmc", [6, 8], range(2), 1.0, 120, 1, [0.6])
     from concurrent.futures import ThreadPoolExecutor
 
     from widthwise.sweeps import run_tasks
@@ -217,7 +217,7 @@ def test_hmc_study_from_runs_to_table(tmp_path):
         report = run_tasks(study.tasks(), tmp_path, executor=threads, progress=False)
     assert report.n_failed == 0
     crossings = study.crossings(Store(tmp_path))
-    assert len(crossings) == 4 and all(c.time % 4 == 0 and 0 < c.time <= 120 for c in crossings)
+    assert len(crossings) == 4 and all(0 < c.time <= 120 for c in crossings)
     rows = analyse(crossings, n_bootstrap=20)
     assert [row.law for row in rows] == ["exponential", "power"] and rows[0].n_runs == 4
 

@@ -63,7 +63,7 @@ def draw(tables: Tables) -> Figure:
         axes[0, 0].set_ylim(0, 1.13)
         axes[0, 0].set_ylabel(marks.LABELS["excess_error"])
         lines = {"equilibrium": "optimal", "universal": "universal", "specialised": "specialised, metastable"}
-        marks.legend(figure, {}, LEARNERS, ncols=6, comparison=tables.comparison, lines=lines)
+        marks.legend(figure, {}, LEARNERS, ncols=4, comparison=tables.comparison, lines=lines)
     return figure
 
 

@@ -65,13 +65,14 @@ def draw(tables: Tables) -> Figure:
             marks.curve(ax, rows, line, marks.activation_color("relu"))
         marks.points(ax, tables.comparison.where(series=RUN, source="ours"), "0.2")
         ax.plot([], [], color="0.2", ls="none", label="GAMP-RIE", **marks.MARKERS["gamp_rie", "prior"])
+        marks.small_handle(ax, tables.comparison)
         ax.legend(frameon=False, loc="upper right")
         ax.set_title("ReLU, noise 0.1: error on λ")
         ax.set_ylabel("posterior variance of λ")
         ax.set_ylim(0, None)
         for ax in axes[0]:
             ax.set_xlabel(marks.LABELS["alpha"])
-            ax.set_xlim(0, ALPHA[1])
+            ax.set_xlim(0, 1.03 * ALPHA[1])
             ax.set_xticks(np.arange(0, 11, 2))
     return figure
 

@@ -135,6 +135,7 @@ def _draw_quadratic(ax: Any, tables: Tables) -> None:
     marks.curve(ax, rows.where(line="specialised"), "specialised", "#D55E00", label="preferred by f")
     marks.points(ax, tables.comparison.where(series=QUADRATIC, source="ours"), "0.2")
     ax.plot([], [], color="0.2", ls="none", label="GAMP-RIE", **marks.MARKERS["gamp_rie", "prior"])
+    marks.small_handle(ax, tables.comparison)
     ax.set(xlim=(0, 4.1), yscale="log", xlabel=marks.LABELS["alpha"], title="quadratic activation")
     ax.set_ylabel(marks.LABELS["excess_error"])
     ax.legend(frameon=False)
