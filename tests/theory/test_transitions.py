@@ -322,3 +322,17 @@ def test_bad_range():
     for bad in ((2.0, 1.0), (0.0, 1.0), (1.0, math.inf)):
         with pytest.raises(ValueError, match="0 < low < high"):
             ww.trace_branches(SIGMA3, alpha=bad)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.3, 0.9])
+def test_few_units_that_are_known_at_once(share):
+    """Most readouts are 0: the others are known from few labels a unit on, and the jump is listed."""
+    law = ww.readouts.Discrete([0.0, 1.0, -2.5], [1 - share, 0.7 * share, 0.3 * share], normalise=True)
+    problem = ww.Problem("sign(x)+x", "rademacher", law, 2e-4, gamma=36.0)
+    listed = ww.transitions(problem, 360.0)
+    assert sorted(t.readout for t in listed) == pytest.approx(sorted(abs(v) for v in law.values if v))
+    for t in listed:
+        before, after = (ww.solve(problem, t.alpha * (1 + side)) for side in (-1e-7, 1e-7))
+        own = np.isclose(np.abs(before.readout_values), t.readout)
+        gain = np.max(after.weight_overlap[own]) - np.max(before.weight_overlap[own])
+        assert gain == pytest.approx(t.overlap_jump, abs=1e-6) and gain > 0.5

@@ -185,9 +185,8 @@ def _jumps_and_births(
     if setting.is_linear:
         return []
     marks = _marks(problem, alpha_max)
-    if can_be_perfect(setting):  # from any α on, though not before the labels hold enough information
-        entropy = problem.weights.entropy or 0.0
-        marks.append(min(alpha_max, 0.01 * problem.gamma * entropy))
+    if can_be_perfect(setting):
+        marks.append(min(alpha_max, _enough_for_one(problem)))
     elif not has_few_classes(setting):
         if setting.classes is None and not any(f.folds.u.size for f in specialised_families(problem)):
             return []  # a profile without folds is one curve from its onset on: nothing can change places
@@ -199,6 +198,16 @@ def _jumps_and_births(
     for low, high in zip(ranked_at[:-1], ranked_at[1:], strict=True):
         found += _between(problem, low, high)
     return found
+
+
+def _enough_for_one(problem: Problem) -> float:
+    """α before which labels hold less information than the weights of the largest readout have entropy."""
+    setting, classes = setting_of(problem), readout_classes(problem)
+    share = 1.0 if classes is None else float(classes.masses[0])  # of a density all units are known, or none
+    gap = setting.output_gap(np.ones(1), np.array([setting.kernel_total]))  # nothing is known
+    deficit = float(problem.channel.free_entropy_deficit(gap, setting.power)[0])
+    entropy = float(problem.weights.entropy or 0.0) * share
+    return problem.gamma * entropy / deficit if deficit > 0 else math.inf
 
 
 def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) -> list[Transition]:
