@@ -5,6 +5,7 @@ import sys
 
 EXIT_CODE = 130
 """128 + SIGINT, as shells have it."""
+_words = [b"interrupted\n"]  # said once: a second Ctrl-C and the end of the time allowed may come together
 
 
 def is_command() -> bool:
@@ -19,7 +20,10 @@ def is_command() -> bool:
 
 def quit_at_once(number: int, frame: object) -> None:
     """Say so and end, without clearing up: nothing has been begun."""
-    os.write(2, b"interrupted\n")
+    try:
+        os.write(2, _words.pop())
+    except IndexError:
+        pass
     os._exit(EXIT_CODE)
 
 

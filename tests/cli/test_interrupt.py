@@ -126,3 +126,17 @@ def test_what_does_not_end_is_ended(then):
 def test_which_processes_are_the_command(monkeypatch, argv, is_command):
     monkeypatch.setattr(sys, "orig_argv", argv)
     assert _starting.is_command() is is_command
+
+
+def test_it_is_said_once_that_it_was_interrupted():
+    """A second Ctrl-C and the clock may end the process at the same moment: here the exit takes its time."""
+    text = (
+        "import os, threading, time\n"
+        "from widthwise._starting import quit_at_once\n"
+        "end = os._exit\n"
+        "os._exit = lambda code: (time.sleep(0.2), end(code))\n"
+        "threading.Thread(target=quit_at_once, args=(2, None)).start()\n"
+        "quit_at_once(2, None)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=PATIENCE)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")

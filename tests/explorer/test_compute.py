@@ -1,6 +1,5 @@
 """Workers of the page: newer wishes replace older ones, what hangs is ended."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -13,6 +12,7 @@ pytest.importorskip("dash")
 from patience import PATIENCE, is_alive, until
 from widthwise._workers import TookTooLong, WorkerDied
 from widthwise.explorer.compute import Cache, Dropped, Workers, ask
+from worker_calls import leave
 
 pytestmark = pytest.mark.waits
 
@@ -73,7 +73,7 @@ def test_what_goes_wrong_is_said_in_words(workers):
     cache = Cache(1)
     assert ask(workers, cache, "tab", abs, -6, blame="gamma") == 6
     assert "not be computed: bad operand" in ask(workers, cache, "tab", abs, [], blame="gamma")["gamma"]
-    died = ask(workers, cache, "tab", os._exit, 3, blame="gamma")
+    died = ask(workers, cache, "tab", leave, blame="gamma")
     assert died == {"gamma": "This could not be computed: the worker process ended with code 3"}
     workers.time_limit = 0.01  # of the wait, while somebody else has the worker
     workers.submit("other", time.sleep, 3600)
