@@ -104,7 +104,7 @@ def stationary(s: ww.Solution) -> list[str]:
 def _unlearnt_power(s: ww.Solution) -> float:
     """1 - E[v² Q²], with relative accuracy."""
     v, p, q = (np.asarray(x) for x in (s.readout_values, s.readout_weights, s.weight_overlap))
-    left = s.problem.seen_weights.mmse(np.asarray(s.weight_overlap_hat))
+    left = s.problem.seen_weights.mmse(np.minimum(s.weight_overlap_hat, 1e59))
     return max(float(p @ (v**2 * left * (1 + q))), 1e-25)
 
 
