@@ -39,7 +39,7 @@ def transitions_hold(
             continue  # so close to where two solutions meet it may give up, if it says so
         found += [f"{t}: {text}" for text in rising(near)]
         v = np.abs(np.asarray(low.readout_values))
-        own = np.isclose(v, t.readout, rtol=1e-9)
+        own = np.isclose(v, t.readout, rtol=1e-9, atol=0)
         if not _is_followed(problem):
             continue
         if not own.any():

@@ -311,3 +311,24 @@ def test_steep_activations_whose_kernel_is_rounding_up_to_large_overlaps():
     readouts = ww.readouts.PowerLaw(exponent=0.123, size=44)
     problem = ww.Problem("sin(9.577*x)+1.778", weights, readouts, 0.1116, 0.8121)
     assert_sound(problem, 0.0508432651274136)
+
+
+def test_nearly_equal_readouts_are_learnt_alike():
+    """Two sizes that differ by 2e-9: next to where both sit at a fold their common solution was not found."""
+    weights = ww.weights.GaussianMixture.normalised((-0.3, 0.91), (0.118, 2.52), (0.75, 0.25))
+    law = ww.readouts.Discrete(
+        (-1.000000001588749, 0.9999999992823992), (0.3111413700215794, 0.6888586299784205)
+    )
+    equal = ww.readouts.Discrete((-1.0, 1.0), law.probabilities)
+    activation = "0.1439*he2(x)+0.0611*he3(x)"
+    two, one = (ww.Problem(activation, weights, readouts, 0.034, 0.057) for readouts in (law, equal))
+    for alpha in np.linspace(0.0385, 0.044, 23):
+        alike = [s for s in ww.solutions(one, alpha) if s.branch == "specialised" and s.is_stable]
+        for s in alike:
+            others = [t for t in ww.solutions(two, alpha) if np.ptp(t.weight_overlap) < 0.05 and t.is_stable]
+            near = [t for t in others if abs(t.excess_error - s.excess_error) < 0.01 * s.excess_error]
+            assert near, (alpha, s.weight_overlap)
+        # Only one of two equal sizes learnt is a solution too; whichever is higher is the equilibrium.
+        best = ww.solve(two, alpha)
+        assert best.is_converged and best.is_stable
+        assert all(best.free_entropy >= s.free_entropy - 1e-9 for s in alike)

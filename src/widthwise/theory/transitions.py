@@ -345,7 +345,7 @@ def _first_order(
         newly = gains == gains.max()
     items = []
     for v in np.unique(np.round(np.abs(after.readout_values[newly]), 12))[::-1]:
-        own = np.isclose(np.abs(after.readout_values), v)
+        own = np.isclose(np.abs(after.readout_values), v, rtol=1e-11, atol=0)
         jump = float(gains[own].max())
         items.append(Transition(float(v), float(alpha), "first-order", spinodals, jump, float(error)))
     return items

@@ -30,6 +30,7 @@ __all__ = ["Root", "UnitTable", "UnitValues", "evaluate_units", "unit_table"]
 # x from where a unit has just begun to be learnt to where any weights are known.
 _GRID = np.unique(np.concatenate([np.logspace(-12, -4, 33), np.logspace(-4, 8, 193), np.logspace(8, 30, 67)]))
 _N_POLISH = 60
+_N_HALVINGS = 40
 _LARGEST = 1e60
 _LARGEST_LOG = 750.0
 _BLOCK = 64  # rows that are searched at once: they stay in the cache
@@ -290,6 +291,8 @@ class UnitTable:
         else:
             takes_tiny = is_tiny & ~has_root & (which is Root.HIGHEST)
         self._fill(result, values2, pull, coupling, level, cell, has_root, is_rough)
+        if which is Root.HIGHEST and not (is_rough or self.can_be_known):
+            self._fill_hidden(result, values2, pull, coupling, level, ~has_root & ~takes_tiny)
         rows, columns = np.nonzero(takes_tiny)
         if rows.size:
             low = np.full(rows.size, np.log(1e-30))
@@ -374,6 +377,34 @@ class UnitTable:
             if is_rough
             else self.polish(values2[columns], pull[rows], coupling[rows], low, high, start)
         )
+
+    def _fill_hidden(
+        self, result: Array, values2: Array, pull: Array, coupling: Array, level: Array, is_missing: Bools
+    ) -> None:
+        """Write the higher one of two roots that lie between neighbours of the grid, next to a fold of φ."""
+        rows, columns = np.nonzero(is_missing)
+        if not rows.size:
+            return
+        left, here, right = level[rows, :-2], level[rows, 1:-1], level[rows, 2:]
+        depth = here - np.log(values2[columns])[:, None]
+        # A parabola through three nodes falls below the lowest by an eighth of their second difference.
+        is_near = (here <= left) & (here <= right) & (depth < 0.25 * (left - 2 * here + right))
+        near = np.nonzero(is_near.any(axis=1))[0]
+        rows, columns = rows[near], columns[near]
+        last = is_near.shape[1] - 1 - np.argmax(is_near[near, ::-1], axis=1)
+        low, high = self.log_grid[last], self.log_grid[last + 2]
+        a, b, top = pull[rows], coupling[rows], high
+        for _ in range(_N_HALVINGS if rows.size else 0):
+            bottom = 0.5 * (low + high)
+            overlap, kernel_slope, overlap_slope, kernel_curvature = self._for_roots(bottom)
+            force = a * overlap + b * kernel_slope
+            is_rising = np.exp(bottom) * (a * overlap_slope + b * kernel_curvature) < force
+            low, high = np.where(is_rising, low, bottom), np.where(is_rising, bottom, high)
+        if rows.size:
+            found = bottom < np.log(values2[columns] * force)
+            rows, columns = rows[found], columns[found]
+            ends = bottom[found], top[found]
+            result[rows, columns] = self.polish(values2[columns], a[found], b[found], *ends)
 
     def _cells_beside(
         self, level: Array, log_v2: Array, which: Root, beside: Array

@@ -32,6 +32,7 @@ _RTOL, _MAX_STEPS = 1e-13, 40
 _N_HALVINGS = 7
 _N_BISECTIONS, _N_SLOW = 60, 4
 _N_CROSSING = 24
+_CREPT = (0.25, 0.06)  # of a bracket whose middle cannot be reached
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
 _FAR = np.log(1e14)  # α and 1/α beyond which nothing is computed
 _N_END = 10
@@ -576,9 +577,12 @@ class Family(ABC):
             good = middle.is_good
             same = good & ((middle.log_alpha - target[active]) * (low.log_alpha - target[active]) > 0)
             low, high = _choose(same, middle, low), _choose(good & ~same, middle, high)
+            is_stuck = ~good
+            if is_stuck.any():
+                is_stuck[is_stuck] = self._crept(low, high, np.nonzero(is_stuck)[0], target[active])
             is_closed = high.u - low.u < 1e-7 * (1 + np.abs(high.u))
-            is_empty[active] = ~good | (is_closed & (np.abs(high.log_alpha - low.log_alpha) > 1e-6))
-            is_done = ~good | is_closed
+            is_empty[active] = is_stuck | (is_closed & (np.abs(high.log_alpha - low.log_alpha) > 1e-6))
+            is_done = is_stuck | is_closed
             if step % 3 == 2:
                 polished = self.at_alpha(target[active], middle.u, middle.z)
                 is_inside = polished.is_good & (polished.u >= low.u) & (polished.u <= high.u)
@@ -589,6 +593,25 @@ class Family(ABC):
             if not active.size:
                 break
         return result, is_empty
+
+    def _crept(self, low: Points, high: Points, rows: np.ndarray, target: np.ndarray) -> np.ndarray:
+        """Narrow some brackets from their ends, in steps short enough to be followed; which could not be.
+
+        Next to where two classes of nearly one size part, the curve has a kink that no neighbour foretells.
+        """
+        is_stuck = np.ones(rows.size, dtype=bool)
+        for share in _CREPT:
+            for sign in (1.0, -1.0):
+                side = (low if sign > 0 else high)[rows]
+                step = sign * share * (high.u[rows] - low.u[rows])
+                new = self.at(side.u + step, side.z + step[:, None] * side.z_slope)
+                same = (new.log_alpha - target[rows]) * (low.log_alpha[rows] - target[rows]) > 0
+                for end, which in ((low, new.is_good & same), (high, new.is_good & ~same)):
+                    end.put(rows[which], new[which])
+                is_stuck &= ~new.is_good
+            if not is_stuck.any():
+                break
+        return is_stuck
 
 
 class _Best:
