@@ -299,6 +299,7 @@ def test_of_irregular_features_the_best_number_is_learnt(size):
         heights = [p.potential for p in others if p is not None and p.slope > 0]
         assert best.potential >= max(heights) - 1e-13
         assert ww.solve(problem, alpha).excess_error == pytest.approx(best.gap, rel=1e-9)
+    assert np.all(np.diff(ww.learning_curve(problem, np.linspace(0.5, 0.8, 60)).excess_error) <= 0)
 
 
 def test_error_never_rises_with_hundreds_of_features():
