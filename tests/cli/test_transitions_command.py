@@ -147,3 +147,16 @@ def test_absurd_sizes_end_without_a_traceback(capsys, option, size):
     code, _, err = run(capsys, option, size, "--alpha-max", "1")
     assert code in (0, 1, 2)  # 2: refused as out of range
     assert "Traceback" not in err
+
+
+def test_jumps_of_many_sizes_are_shown_without_spinodals(capsys):
+    code, out, _ = run(
+        capsys, "--activation", "tanh(2*x)", "--weights", "rademacher", "--readouts", "power-law:0.2,40",
+        "--noise", 1e-9, "--gamma", 1.7, "--alpha-max", 10,
+    )  # fmt: skip
+    jump = ww.transitions(
+        ww.Problem("tanh(2*x)", "rademacher", ww.readouts.PowerLaw(0.2, 40), 1e-9, 1.7), 10.0
+    )[0]
+    line = next(text for text in out.splitlines() if "first-order" in text)
+    assert code == 0 and line.split()[-2:] == [f"{jump.overlap_jump:.5f}", f"{jump.error_jump:.5f}"]
+    assert str(jump).endswith(f"(overlap +{jump.overlap_jump:.4g})")

@@ -100,9 +100,9 @@ def _print_transitions(problem: Problem, found: TransitionList, d: float | None)
     columns += ["overlap_jump", "excess_error_jump"]
     rows = []
     for t in found:
-        jumps = ["–"] * 4
-        if t.spinodals:
-            jumps = [_alpha(x) for x in t.spinodals] + [number(t.overlap_jump), number(t.error_jump)]
+        ends = [_alpha(x) for x in t.spinodals] if t.spinodals else ["–"] * 2
+        is_jump = t.kind == "first-order"
+        jumps = [*ends, *([number(t.overlap_jump), number(t.error_jump)] if is_jump else ["–"] * 2)]
         amount = [] if d is None else [str(math.ceil(t.alpha * d**2))]
         rows.append([f"{t.readout:.4g}".replace("inf", "∞"), _alpha(t.alpha), *amount, t.kind, *jumps])
     print_table(columns, rows, title=repr(problem))

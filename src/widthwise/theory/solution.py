@@ -345,6 +345,8 @@ class Transition:
         if self.spinodals:
             low, high = self.spinodals
             text += f" (spinodals {low:.6g} to {high:.6g}; overlap +{self.overlap_jump:.4g})"
+        elif self.kind == "first-order":
+            text += f" (overlap +{self.overlap_jump:.4g})"
         return text
 
 

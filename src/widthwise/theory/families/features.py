@@ -276,7 +276,7 @@ class FeatureProblem:
         """Numbers n for which this α is within reach of their interval."""
         log_alpha = math.log(alpha)
         n, begin = self._n, self._begin
-        is_next = np.append(np.diff(n) == 1, n[-1] == len(self.sums))
+        is_next = np.append(np.diff(n) == 1, True)  # the last one ends with the table
         end = np.append(self._end_before[1:], self._end)
         inside = is_next & (begin <= log_alpha + _NEAR) & (log_alpha <= end + _NEAR)
         found = set(n[inside].tolist())
