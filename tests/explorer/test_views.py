@@ -93,6 +93,8 @@ def test_gamp_rie_runs_to_its_end(chromium, address):
     with opened(chromium, address, "?view=run&size=24&alpha=1.5") as page:
         page.click("#run-start")
         until(page, "document.getElementById('run-progress').textContent.includes('Done')")
+        # The words may be there a moment before the figure is drawn.
+        until(page, "(document.querySelector('#run .js-plotly-plot')._fullData[0] || {x: []}).x.length > 3")
         run, *theory = traces(page, "run")
         assert len(run["y"]) > 3 and run["y"][-1] < run["y"][0]
         assert {t["name"] for t in theory} == {"theory, equilibrium", "theory, universal"}

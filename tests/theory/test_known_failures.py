@@ -12,6 +12,7 @@ import pytest
 import widthwise as ww
 from invariants import bounded, honest, ranked, rising
 from stationarity import stationary
+from transition_checks import transitions_hold
 
 
 def normalised(values, probabilities):
@@ -332,3 +333,56 @@ def test_nearly_equal_readouts_are_learnt_alike():
         best = ww.solve(two, alpha)
         assert best.is_converged and best.is_stable
         assert all(best.free_entropy >= s.free_entropy - 1e-9 for s in alike)
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        ww.Problem(
+            "he4(x)",
+            standardised(np.array([-1.9, -1.06, 0.66]), np.array([0.14, 0.18, 0.68])),
+            ww.readouts.Discrete((-1.0, 1.0), (0.28, 0.72)),
+            "nonlinear:abs(x),0.004",
+            3.4,
+        ),
+        ww.Problem("he2(x)/sqrt(2)+he3(x)/6", "rademacher", "gaussian", "nonlinear:x**2,0.0136", 0.043),
+    ],
+    ids=["one size", "density"],
+)
+def test_labels_that_say_nothing_at_first_are_learnt_from_in_a_jump(problem):
+    """Where labels depend on |λ| the solution of no knowledge exists at any α: its jump was not listed.
+
+    A law with a density had an onset at 0+ instead, though nothing is learnt before the jump.
+    """
+    (jump,) = ww.transitions(problem, 10 * problem.gamma)
+    before, after = (ww.solve(problem, jump.alpha * (1 + side)) for side in (-1e-7, 1e-7))
+    assert jump.kind == "first-order" and before.branch == "universal" and after.branch == "specialised"
+    assert after.free_entropy == pytest.approx(before.free_entropy, rel=1e-5)
+    begin, end = jump.spinodals
+    assert np.isinf(end)
+    there, not_there = (
+        [s for s in ww.solutions(problem, begin * (1 + side)) if s.branch == "specialised" and s.is_stable]
+        for side in (1e-5, -1e-5)
+    )
+    assert there and not not_there
+
+
+@pytest.mark.slow
+def test_sizes_that_become_known_one_after_the_other():
+    """Smaller sizes jump along the curve of a larger one: two pieces of it were taken for one.
+
+    Jumps were listed where the equilibrium has none, with spinodals at which no branch ends.
+    """
+    weights = standardised(
+        np.array([-0.9, -0.73, 1.04, 1.17, 1.31]), np.array([0.293, 0.3085, 0.1264, 0.0005, 0.2716])
+    )
+    readouts = normalised(
+        [-2.97, -1.97, -1.75, -0.26, 1.25, 16.6], [0.0003, 0.034, 0.1094, 0.5473, 0.3089, 0.0001]
+    )
+    problem = ww.Problem("0.7536*(step(x)-step(x-1))", weights, readouts, "student-t:0.252,3.255", 1.122)
+    listed = ww.transitions(problem, 8.0)
+    grid = ww.learning_curve(problem, np.geomspace(0.01, 8.0, 60))
+    violations = transitions_hold(problem, listed, 8.0, list(grid))
+    assert not violations, "\n".join(violations)
+    # Every size is learnt in one jump and becomes known in another, smaller one.
+    assert sum(0 < t.overlap_jump < 0.01 for t in listed) >= 3

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from .families import specialised_families
 from .families.base import Family
 from .families.classes import ClassFamily, ThresholdFamily
 from .families.features import FeaturePoint, FeatureProblem
-from .families.universal import perfect_solutions
+from .families.universal import UniversalFamily, perfect_solutions
 from .setting import setting_of
 from .solution import Solution
 from .units import Root
@@ -32,6 +33,7 @@ __all__ = [
     "FeatureJump",
     "Segment",
     "feature_jumps",
+    "followed_end",
     "last_jump",
     "maxwell_point",
     "segment_of",
@@ -40,9 +42,12 @@ __all__ = [
 MOST_LISTED = 2000
 """Features up to which every transition is computed."""
 
+_NOTHING = -1  # number of the segment that is no part of a curve, where labels say nothing at any α
 _N_STEPS, _RTOL = 16, 1e-12
 _LEAST_ALPHA, _MOST_ALPHA = 1e-14, 1e12  # beyond which nothing is computed
 _N_FEATURE_STEPS, _FEATURE_RTOL = 60, 1e-13
+_FIRST_STEP, _FOLLOWED_RTOL = 0.25, 1e-8  # in ln α, in the search for the end of a branch that is followed
+_NEAR_FOLD = 5e-3  # in ln α and in overlaps, from which a fold is taken for its end
 _APART = 0.8  # steps of α in the search for the last jump
 _DEEPEST = 60  # halvings of an interval in which branches end before they cross
 
@@ -63,6 +68,9 @@ class Segment:
         """
         if self.family is None:
             return perfect_solutions(setting_of(self.problem, self.theory), np.array([alpha]))[0]
+        if self.number == _NOTHING:
+            assert isinstance(self.family, UniversalFamily)
+            return self.family.nothing(np.array([alpha]))[0]
         if near is not None and not self.is_traced:
             return _followed(alpha, near)
         points = self.family.crossings(np.array([alpha])).points
@@ -88,7 +96,7 @@ class Segment:
 
     @property
     def _ends(self) -> tuple[float, float]:
-        if self.family is None or not self.is_traced:
+        if self.family is None or not self.is_traced or self.number == _NOTHING:
             return 0.0, math.inf
         nodes, _ = self.family.curve
         own = nodes.log_alpha[_numbers(self.family) == self.number]
@@ -117,14 +125,55 @@ def _followed(alpha: float, near: Solution) -> Solution | None:
     start = family.at(np.array([near.parameter]), near.state[None])
     if not start.is_good[0]:
         return None
+    if isinstance(family, ClassFamily) and family.setting.units.can_be_known:
+        family, start = family.by_thresholds(start)
     if isinstance(family, ThresholdFamily):
         family = family.with_roots_from(start, Root.LOWEST if alpha > near.alpha else Root.HIGHEST)
     point = family.along(start, math.log(alpha))
     return family.solutions(point, np.array([alpha]))[0] if point is not None else None
 
 
+def followed_end(solution: Solution, way: int) -> float:
+    """α up to which (``way`` = 1) or down to which (-1) a solution can be followed and stays stable."""
+    if solution.family is None:  # what is known exactly is known at any α
+        return math.inf if way > 0 else 0.0
+    reached, step, beyond = solution, _FIRST_STEP, None
+    while beyond is None or abs(math.log(beyond / reached.alpha)) > _FOLLOWED_RTOL:
+        if beyond is not None and abs(math.log(beyond / reached.alpha)) < _NEAR_FOLD:
+            folds = [s.alpha for s in _fold_solutions(solution.problem) if _is_end(s, reached, beyond)]
+            if len(folds) == 1:
+                return folds[0]
+        alpha = reached.alpha * math.exp(way * step) if beyond is None else math.sqrt(beyond * reached.alpha)
+        if not _LEAST_ALPHA < alpha < _MOST_ALPHA:
+            return math.inf if way > 0 else 0.0
+        found = _followed(alpha, reached)
+        if found is None or not found.is_stable:
+            beyond = alpha
+        else:
+            reached, step = found, 2 * step
+    return reached.alpha
+
+
+@lru_cache(maxsize=16)
+def _fold_solutions(problem: Problem) -> tuple[Solution, ...]:
+    """Where the families of a problem turn back."""
+    families = specialised_families(problem)
+    return tuple(s for family in families if len(family.folds) for s in family.solutions(family.folds))
+
+
+def _is_end(fold: Solution, reached: Solution, beyond: float) -> bool:
+    """Whether a branch that was followed to a point, and not beyond a further α, may end at this fold."""
+    is_between = (fold.alpha - reached.alpha) * (beyond - fold.alpha) >= 0
+    return is_between and bool(np.max(np.abs(fold.weight_overlap - reached.weight_overlap)) < _NEAR_FOLD)
+
+
 def _is_traced(family: Family) -> bool:
-    """Whether the whole curve of a family is known; most of those of many classes are only followed."""
+    """Whether the whole curve of a family is known; most of those of many classes are only followed.
+
+    So are those whose units may be known exactly: there smaller classes jump along the curve of a larger one.
+    """
+    if family.setting.units.can_be_known and not isinstance(family, UniversalFamily):
+        return False
     if isinstance(family, ClassFamily):
         return family in specialised_families(family.setting.problem, family.setting.theory)
     return not isinstance(family, ThresholdFamily)
@@ -151,6 +200,8 @@ def segment_of(solution: Solution, theory: str = "main") -> Segment:
     assert family is None or isinstance(family, Family)
     if family is None or not _is_traced(family):
         return Segment(solution.problem, theory, family)
+    if math.isinf(solution.parameter):  # B = 0: labels that depend on |λ| alone have told nothing
+        return Segment(solution.problem, theory, family, _NOTHING)
     return Segment(solution.problem, theory, family, _number(family, solution.parameter))
 
 

@@ -18,7 +18,7 @@ from .families import has_few_classes, specialised_families, universal_family
 from .families.classes import ClassFamily, ThresholdFamily
 from .families.features import FeatureProblem, feature_problem, has_many_features
 from .families.universal import can_be_perfect
-from .maxwell import MOST_LISTED, Segment, feature_jumps, maxwell_point, segment_of
+from .maxwell import MOST_LISTED, Segment, feature_jumps, followed_end, maxwell_point, segment_of
 from .onsets import NEAR_BIRTH, Birth, births, first_unit, log_pulls, onset_criterion, where_pulled
 from .setting import readout_classes, setting_of
 from .solution import Solution, Transition, TransitionList, equilibrium_of
@@ -75,8 +75,10 @@ def transitions(
     else:
         found = _jumps_and_births(problem, alpha_max, n_grid, solved or {})
         if setting_of(problem).classes is None:
-            found = sorted([*_first_onset(problem, truncate), *found], key=lambda t: t.alpha)
-            note = "units of smaller |v| follow one after the other, without a transition of their own"
+            onsets = _first_onset(problem, truncate)
+            found = sorted([*onsets, *found], key=lambda t: t.alpha)
+            if onsets:
+                note = "units of smaller |v| follow one after the other, without a transition of their own"
     reached = [t for t in found if t.alpha <= alpha_max]
     return TransitionList(reached, problem, alpha_max, criterion, reason, note)
 
@@ -243,7 +245,9 @@ def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) ->
         return _between(problem, low, middle, depth + 1) + _between(problem, middle, high, depth + 1)
     spinodals = None
     if has_few_classes(setting_of(problem)) or readout_classes(problem) is None:
-        spinodals = new.begin, min(old.end, _unstable_from(old, before))
+        begin = new.begin if new.is_traced else followed_end(after, -1)
+        end = min(old.end, _unstable_from(old, before)) if old.is_traced else followed_end(before, 1)
+        spinodals = begin, end
     jumps = _first_order(problem, spinodals, *crossing)
     return [*_born_along(old, low, before), *jumps, *_born_along(new, after, high)]
 
@@ -343,6 +347,8 @@ def _first_order(
     newly = (after.weight_overlap > 0) & (before.weight_overlap == 0)
     if not newly.any() or not has_few_classes(setting_of(problem)):
         newly = gains == gains.max()
+    if readout_classes(problem) is None:  # a jump of the whole profile
+        newly &= np.abs(after.readout_values) == np.max(np.abs(after.readout_values[newly]))
     items = []
     for v in np.unique(np.round(np.abs(after.readout_values[newly]), 12))[::-1]:
         own = np.isclose(np.abs(after.readout_values), v, rtol=1e-11, atol=0)
@@ -353,6 +359,8 @@ def _first_order(
 
 def _first_onset(problem: Problem, truncate: float | None) -> list[Transition]:
     """Where the first units of a continuous law are learnt."""
+    if universal_family(problem).learns_nothing:
+        return []  # labels that depend on |λ| alone say nothing at first: units are learnt in a jump
     largest = problem.readouts.largest
     if math.isinf(largest) and truncate is None:
         return [Transition(math.inf, 0.0, "continuous")]

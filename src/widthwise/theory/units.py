@@ -291,8 +291,9 @@ class UnitTable:
         else:
             takes_tiny = is_tiny & ~has_root & (which is Root.HIGHEST)
         self._fill(result, values2, pull, coupling, level, cell, has_root, is_rough)
-        if which is Root.HIGHEST and not (is_rough or self.can_be_known):
-            self._fill_hidden(result, values2, pull, coupling, level, ~has_root & ~takes_tiny)
+        if which in (Root.HIGHEST, Root.LOWEST) and not is_rough:
+            is_missing = ~has_root & ~takes_tiny & (can_leave_zero | (which is Root.HIGHEST))
+            self._fill_hidden(result, values2, pull, coupling, level, is_missing)
         rows, columns = np.nonzero(takes_tiny)
         if rows.size:
             low = np.full(rows.size, np.log(1e-30))
@@ -344,13 +345,17 @@ class UnitTable:
         # How many of the counts have been passed: 0 for known, 1 for the highest root, ...
         passed = (number >= counts[:, :, None]).sum(axis=1)
         level = self.log_level(pull, coupling)
-        snr = self.roots(values2, pull, coupling, Root.LOWEST, is_rough=is_rough, level=level)
-        if counts.shape[1] == 2:
-            upper = self.roots(values2, pull, coupling, Root.HIGHEST, is_rough=is_rough, level=level)
-        else:
-            upper = self.ranked_roots(values2, pull, coupling, passed - 1, is_rough=is_rough)
-        snr = np.where(passed < counts.shape[1], upper, snr)
-        return np.where(passed == 0, np.inf, snr)
+        is_upper = passed < counts.shape[1]
+        snr = np.full(passed.shape, np.inf)
+        for which in (Root.LOWEST, Root.HIGHEST):
+            is_own = is_upper & (passed > 0) if which is Root.HIGHEST else ~is_upper
+            some = np.nonzero(is_own.any(axis=0))[0]
+            if which is Root.HIGHEST and counts.shape[1] > 2:
+                own = self.ranked_roots(values2[some], pull, coupling, passed[:, some] - 1, is_rough=is_rough)
+            else:
+                own = self.roots(values2[some], pull, coupling, which, is_rough=is_rough, level=level)
+            snr[:, some] = np.where(is_own[:, some], own, snr[:, some])
+        return snr
 
     def _fill(
         self,
@@ -381,30 +386,60 @@ class UnitTable:
     def _fill_hidden(
         self, result: Array, values2: Array, pull: Array, coupling: Array, level: Array, is_missing: Bools
     ) -> None:
-        """Write the higher one of two roots that lie between neighbours of the grid, next to a fold of φ."""
-        rows, columns = np.nonzero(is_missing)
-        if not rows.size:
-            return
-        left, here, right = level[rows, :-2], level[rows, 1:-1], level[rows, 2:]
-        depth = here - np.log(values2[columns])[:, None]
-        # A parabola through three nodes falls below the lowest by an eighth of their second difference.
-        is_near = (here <= left) & (here <= right) & (depth < 0.25 * (left - 2 * here + right))
-        near = np.nonzero(is_near.any(axis=1))[0]
-        rows, columns = rows[near], columns[near]
-        last = is_near.shape[1] - 1 - np.argmax(is_near[near, ::-1], axis=1)
-        low, high = self.log_grid[last], self.log_grid[last + 2]
-        a, b, top = pull[rows], coupling[rows], high
-        for _ in range(_N_HALVINGS if rows.size else 0):
-            bottom = 0.5 * (low + high)
-            overlap, kernel_slope, overlap_slope, kernel_curvature = self._for_roots(bottom)
-            force = a * overlap + b * kernel_slope
-            is_rising = np.exp(bottom) * (a * overlap_slope + b * kernel_curvature) < force
-            low, high = np.where(is_rising, low, bottom), np.where(is_rising, bottom, high)
-        if rows.size:
-            found = bottom < np.log(values2[columns] * force)
+        """Write the stable one of two roots that lie between neighbours of the grid, next to a fold of φ.
+
+        They lie on both sides of a minimum of φ, or of a maximum where weights that are all but known are
+        not held (see ``can_be_known``).
+        """
+        for is_maximum in (False, True) if self.can_be_known else (False,):
+            rows, columns = np.nonzero(is_missing)
+            if not rows.size:
+                return
+            sign = -1.0 if is_maximum else 1.0
+            left, here, right = (
+                sign * part for part in (level[rows, :-2], level[rows, 1:-1], level[rows, 2:])
+            )
+            depth = here - sign * np.log(values2[columns])[:, None]
+            # A parabola through three nodes falls below the lowest by an eighth of their second difference.
+            is_near = (depth > 0) & (depth < 0.25 * (left - 2 * here + right))
+            is_near &= (here <= left) & (here <= right)
+            near = np.nonzero(is_near.any(axis=1))[0]
+            if not near.size:
+                continue
+            rows, columns = rows[near], columns[near]
+            last = is_near.shape[1] - 1 - np.argmax(is_near[near, ::-1], axis=1)
+            begin, end = self.log_grid[last], self.log_grid[last + 2]
+            a, b = pull[rows], coupling[rows]
+            fold, force = self._turning_point(a, b, begin, end, is_maximum)
+            found = sign * (fold - np.log(values2[columns] * force)) < 0
             rows, columns = rows[found], columns[found]
-            ends = bottom[found], top[found]
+            ends = (begin[found], fold[found]) if is_maximum else (fold[found], end[found])
             result[rows, columns] = self.polish(values2[columns], a[found], b[found], *ends)
+            is_missing[rows, columns] = False
+
+    def _turning_point(
+        self, pull: Array, coupling: Array, low: Array, high: Array, is_maximum: bool
+    ) -> tuple[Array, Array]:
+        """ln x where φ has its only minimum or maximum between e^low and e^high, and the force there."""
+        at_low = at_high = np.full(low.size, np.nan)  # d ln φ/d ln x at the ends, once it is known
+        side = np.zeros(low.size)
+        for _ in range(_N_HALVINGS):
+            with np.errstate(invalid="ignore"):
+                share = np.clip(at_low / (at_low - at_high), 0.02, 0.98)
+            fold = low + np.where(np.isnan(share), 0.5, share) * (high - low)
+            overlap, kernel_slope, overlap_slope, kernel_curvature = self._for_roots(fold)
+            force = pull * overlap + coupling * kernel_slope
+            rate = 1 - np.exp(fold) * (pull * overlap_slope + coupling * kernel_curvature) / force
+            if np.all((np.abs(rate) < 1e-9) | (high - low < 1e-11)):
+                break
+            is_past = (rate > 0) != is_maximum
+            # Regula falsi; an end that stays for a second time counts half (Illinois).
+            halved_low = np.where(side == 1, 0.5 * at_low, at_low)
+            halved_high = np.where(side == -1, 0.5 * at_high, at_high)
+            at_low, at_high = np.where(is_past, halved_low, rate), np.where(is_past, rate, halved_high)
+            low, high = np.where(is_past, low, fold), np.where(is_past, fold, high)
+            side = np.where(is_past, 1, -1)
+        return fold, force
 
     def _cells_beside(
         self, level: Array, log_v2: Array, which: Root, beside: Array

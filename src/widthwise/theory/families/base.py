@@ -36,6 +36,8 @@ _CREPT = (0.25, 0.06)  # of a bracket whose middle cannot be reached
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
 _FAR = np.log(1e14)  # α and 1/α beyond which nothing is computed
 _N_END = 10
+# Halvings towards the end of a curve, and how near in ln α, where it is no fold of another family.
+_N_SHARP_END, _NEAR_END = 22, 3e-6
 _N_STEEP, _STEEP = 40, 1.5  # steps in ln α along a curve that runs away
 _MOST_NODES = 400
 _TORN = 0.3  # of an unknown between neighbours on the grid, beyond what its slopes say
@@ -485,7 +487,9 @@ class Family(ABC):
 
         And places behind the ends, near to them.
         """
-        for _ in range(_N_END if far.size else 0):
+        for _ in range(_N_SHARP_END if self.setting.units.can_be_known else _N_END):
+            if np.all(np.abs(last.slope * (far - last.u)) < _NEAR_END):
+                break
             last, far = self._halved(last, far)
         return last, far
 

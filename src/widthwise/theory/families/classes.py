@@ -144,6 +144,17 @@ class ClassFamily(Family):
         averages = class_averages(values, self.values2, self.powers, pull, coupling, is_moving)
         return ClassState(pair, pull, coupling, snr, values.chosen((slice(None), self.moving)), averages)
 
+    def by_thresholds(self, point: Points) -> tuple[Family, Points]:
+        """The family in which no class moves that has this point, one row; this one if there is none."""
+        state = self.state(point.u, point.z)
+        highest = self.setting.units.roots(self.values2, state.pull, state.coupling, Root.HIGHEST)[0]
+        is_there = np.isinf(state.snr[0]) | np.isclose(state.snr[0], highest, rtol=1e-9, atol=0)
+        counts = int(np.isinf(state.snr[0]).sum()), int(np.argmin(np.append(is_there, False)))
+        family = ThresholdFamily(self.setting, counts)
+        found = family.at(self.log_coupling(point), self.log_tilt(point)[:, None])
+        same = found.is_good[0] and np.allclose(family.state(found.u, found.z).snr, state.snr, rtol=1e-6)
+        return (family, found) if same else (self, point)
+
     def couplings(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A and B."""
         pair = self.setting.matrix.pair(z[:, 0], self.setting.log_hat_scale + z[:, 1])
