@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.linalg.blas  # noqa: F401  # loads the BLAS of SciPy
+import threadpoolctl
 
 import widthwise as ww
 from patience import PATIENCE
-from widthwise._threads import SMALL, n_cores, one_thread_below
-
-threadpoolctl = pytest.importorskip("threadpoolctl")
+from widthwise._threads import SMALL, n_cores, one_thread, one_thread_below
 
 
 def threads_of_blas():
@@ -40,6 +39,31 @@ def test_one_thread_for_small_matrices_and_as_before_afterwards():
     with pytest.raises(ZeroDivisionError), one_thread_below(10):
         1 / 0
     assert threads_of_blas() == {2}
+
+
+def test_who_leaves_first_leaves_the_limit_to_the_others():
+    first, second = one_thread(), one_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert threads_of_blas() == {1}
+    second.__exit__(None, None, None)
+    assert threads_of_blas() == {2}
+
+
+@pytest.mark.parametrize("ask", [lambda p: ww.solve(p, 1.0), lambda p: ww.transitions(p, 1.0)])
+def test_the_theory_runs_on_one_thread(ask):
+    seen = set()
+
+    def watched(labels, outputs, xp=np):
+        seen.update(threads_of_blas())
+        return -0.5 * (labels - outputs) ** 2 - 0.5 * np.log(2 * np.pi)
+
+    channel = ww.channels.Custom(watched, support=(-np.inf, np.inf))
+    problem = ww.Problem("tanh(2*x)", channel=channel, gamma=0.7)
+    seen.clear()  # a channel is tried once when it is made
+    ask(problem)
+    assert seen == {1} and threads_of_blas() == {2}
 
 
 @pytest.mark.slow

@@ -17,7 +17,6 @@ EXTRAS: Mapping[str, str] = {
     "h5netcdf": "simulate",
     "h5py": "simulate",
     "arviz": "simulate",
-    "threadpoolctl": "simulate",
     "distributed": "cluster",
     "dask": "cluster",
     "dash": "explorer",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._sizes import alpha_from
+from .._threads import one_thread
 from ..ingredients.weights import Gaussian
 from ..problem import Problem
 from .errors import check_error, with_error
@@ -162,6 +163,7 @@ def _pick(problem: Problem, alpha: float, ranked: list[Solution], branch: str) -
     return Solution.missing(problem, alpha, branch, "no such solution")
 
 
+@one_thread()
 def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> list[list[Solution]]:
     """All distinct solutions at each α, ranked, with one marked as equilibrium.
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from .._arrays import Array
+from .._threads import one_thread
 from ..problem import Problem
 from .families import has_few_classes, specialised_families, universal_family
 from .families.classes import ClassFamily, ThresholdFamily
@@ -37,6 +38,7 @@ _AHEAD = 1e-7
 _N_SCAN = 60  # values of α at which the two branches of the factorised theory are compared
 
 
+@one_thread()
 def transitions(
     problem: Problem,
     alpha_max: float = 10.0,
