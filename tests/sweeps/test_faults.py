@@ -103,9 +103,10 @@ def test_killed_at_random_again_and_again(tmp_path, undisturbed):
                 seen |= {(p.name, _modified(p)) for folder in folders for p in folder.glob("*")}
                 return (len(seen) >= wanted and children(process.pid)) or process.poll() is not None
 
-            orphans = until(is_time)
-            if orphans is True:
+            found = until(is_time)
+            if found is True:  # it has ended by itself
                 break
+            orphans = found
             if n_kills < 3:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(int(rng.choice(orphans)), signal.SIGKILL)
@@ -116,7 +117,7 @@ def test_killed_at_random_again_and_again(tmp_path, undisturbed):
             process.kill()
             n_driver += 1
         process.communicate()
-        until(lambda orphans=orphans: not any(map(is_alive, orphans or [])), "a worker outlived its driver")
+        until(lambda orphans=orphans: not any(map(is_alive, orphans)), "a worker outlived its driver")
         assert digests(store).items() <= expected.items()
     report = sweep.run(store, progress=False)
     assert report.n_failed == 0 and n_worker >= 6
