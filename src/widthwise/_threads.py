@@ -9,9 +9,10 @@ tabulated by quadrature takes eight times the processor time on a busy machine.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -50,7 +51,7 @@ class _Limit:
     def enter(self) -> None:
         with self._lock:
             if self._n_inside == 0:
-                self._held = _libraries().limit(limits=1, user_api="blas")
+                self._held = _libraries("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas")
             self._n_inside += 1
 
     def leave(self) -> None:
@@ -63,10 +64,9 @@ class _Limit:
 _LIMIT = _Limit()
 
 
-@lru_cache(maxsize=1)
-def _libraries() -> ThreadpoolController:
-    import scipy.linalg.blas  # noqa: F401  # loaded now, or its threads would not be among those limited
-
+@lru_cache(maxsize=2)
+def _libraries(is_scipy_there: bool) -> ThreadpoolController:
+    """The libraries that are loaded; SciPy has a BLAS of its own."""
     return ThreadpoolController()
 
 
@@ -82,8 +82,13 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def one_thread_below(d: int) -> Iterator[None]:
-    """:func:`one_thread` if matrices are d × d with d < ``SMALL``."""
-    with one_thread() if d < SMALL else nullcontext():
+    """:func:`one_thread` if matrices are d × d with d < ``SMALL``, for the BLAS of SciPy too."""
+    if d >= SMALL:
+        yield
+        return
+    import scipy.linalg.blas  # noqa: F401  # loaded now, or its threads would not be among those limited
+
+    with one_thread():
         yield
 
 

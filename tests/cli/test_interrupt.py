@@ -140,3 +140,15 @@ def test_it_is_said_once_that_it_was_interrupted():
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
+@pytest.mark.waits
+def test_while_a_text_is_executed(tmp_path):
+    """As when a dataclass is made: Python would end by the signal, with -2 in place of the exit code."""
+    (tmp_path / "interrupted.py").write_text(
+        "import sys\nfrom widthwise._interrupt import as_command\n"
+        "try:\n    with as_command():\n        exec('raise KeyboardInterrupt')\n"
+        "except KeyboardInterrupt:\n    sys.exit(130)\n"
+    )
+    done = subprocess.run([sys.executable, "-m", "interrupted"], cwd=tmp_path, timeout=PATIENCE)
+    assert done.returncode == 130

@@ -139,11 +139,14 @@ def followed_end(solution: Solution, way: int) -> float:
         return math.inf if way > 0 else 0.0
     reached, step, beyond = solution, _FIRST_STEP, None
     while beyond is None or abs(math.log(beyond / reached.alpha)) > _FOLLOWED_RTOL:
-        if beyond is not None and abs(math.log(beyond / reached.alpha)) < _NEAR_FOLD:
-            folds = [s.alpha for s in _fold_solutions(solution.problem) if _is_end(s, reached, beyond)]
-            if len(folds) == 1:
-                return folds[0]
-        alpha = reached.alpha * math.exp(way * step) if beyond is None else math.sqrt(beyond * reached.alpha)
+        if beyond is None:
+            alpha = reached.alpha * math.exp(way * step)
+        else:
+            alpha = math.sqrt(beyond * reached.alpha)
+            if abs(math.log(beyond / reached.alpha)) < _NEAR_FOLD:
+                folds = [s.alpha for s in _fold_solutions(solution.problem) if _is_end(s, reached, beyond)]
+                if len(folds) == 1:
+                    return folds[0]
         if not _LEAST_ALPHA < alpha < _MOST_ALPHA:
             return math.inf if way > 0 else 0.0
         found = _followed(alpha, reached)

@@ -36,8 +36,9 @@ _CREPT = (0.25, 0.06)  # of a bracket whose middle cannot be reached
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
 _FAR = np.log(1e14)  # α and 1/α beyond which nothing is computed
 _N_END = 10
-# Halvings towards the end of a curve, and how near in ln α, where it is no fold of another family.
-_N_SHARP_END, _NEAR_END = 22, 3e-6
+# An end that is no fold of another family is looked for more closely if an α asked for is so near to it in
+# ln α: within so much of u, by so many halvings.
+_NEAR_END, _BEHIND_END, _N_SHARP_END = 0.01, 0.01, 20
 _N_STEEP, _STEEP = 40, 1.5  # steps in ln α along a curve that runs away
 _MOST_NODES = 400
 _TORN = 0.3  # of an unknown between neighbours on the grid, beyond what its slopes say
@@ -117,6 +118,8 @@ class Family(ABC):
     setting: Setting
     n_learnt: int
     """Classes of readouts that are learnt on it (1 for a profile, 0 for the universal branch)."""
+    _sharp_ends: Array = np.empty(0)
+    """Values of u at which the curve is known to end, to rounding."""
     _sheet: Points | None = None
     """The points on the grid, where there are other solutions z at the same u."""
 
@@ -487,9 +490,7 @@ class Family(ABC):
 
         And places behind the ends, near to them.
         """
-        for _ in range(_N_SHARP_END if self.setting.units.can_be_known else _N_END):
-            if np.all(np.abs(last.slope * (far - last.u)) < _NEAR_END):
-                break
+        for _ in range(_N_END if far.size else 0):
             last, far = self._halved(last, far)
         return last, far
 
@@ -533,6 +534,8 @@ class Family(ABC):
 
     def crossings(self, alpha: np.ndarray) -> Crossings:
         """All points of the curve at the given α."""
+        if self.setting.units.can_be_known:
+            self._sharpen(np.log(alpha))
         nodes, is_joined = self.curve
         ahead = nodes.log_alpha - np.log(alpha)[:, None]
         who, left = np.nonzero((ahead[:, :-1] * ahead[:, 1:] <= 0) & is_joined[:-1])
@@ -553,6 +556,29 @@ class Family(ABC):
         good, lost = points.is_good & ~is_step, ~points.is_good & ~is_step
         ends = Points.joined([low[lost], high[lost]])
         return Crossings(who[good], points[good], np.tile(who[lost], 2), ends)
+
+    def _sharpen(self, log_alpha: np.ndarray) -> None:
+        """Take the curve further towards those of its ends behind which an α asked for may lie."""
+        nodes, is_joined = self.curve
+        for way in (1, -1) if len(nodes) else ():
+            is_end = ~is_joined if way > 0 else ~np.append(False, is_joined[:-1])
+            ahead = way * np.sign(nodes.slope)[:, None] * (log_alpha - nodes.log_alpha[:, None])
+            is_end &= np.any((ahead > 0) & (ahead < _NEAR_END), axis=1) & (nodes.slope != 0)
+            ends = nodes[is_end & ~np.isin(nodes.u, self._sharp_ends)]
+            if not len(ends):
+                continue
+            last, far = ends, ends.u + way * _BEHIND_END
+            for _ in range(_N_SHARP_END):
+                last, far = self._halved(last, far)
+            self._sharp_ends = np.concatenate([self._sharp_ends, ends.u, last.u])
+            is_new = last.u != ends.u
+            if way > 0:  # each is joined to the end that it was reached from
+                is_joined = is_joined | np.isin(nodes.u, ends.u[is_new])
+            everything = Points.joined([nodes, last[is_new]])
+            order = np.argsort(everything.u, kind="stable")
+            nodes = everything[order]
+            is_joined = np.concatenate([is_joined, np.full(int(is_new.sum()), way < 0)])[order]
+        self.__dict__["curve"] = nodes, is_joined
 
     def interrupted(self, alpha: np.ndarray) -> np.ndarray:
         """Which α lie where the curve should go on and could not be followed."""
