@@ -38,9 +38,9 @@ def as_command() -> Iterator[None]:
             clock.cancel()
         _clocks.clear()
         signal.signal(signal.SIGINT, before)
-        # A Ctrl-C that comes while a text is executed, as where a dataclass is made, is noted by Python as one
-        # that nobody handled, and ``python -m`` would end by that signal in place of its exit code; to execute
-        # another text makes it forget.
+        # A Ctrl-C that comes while a text is executed, as where a dataclass is made, is noted by Python as
+        # one that nobody handled, and ``python -m`` would end by that signal in place of its exit code; to
+        # execute another text makes it forget.
         exec("")
 
 
