@@ -578,7 +578,9 @@ class Family(ABC):
             order = np.argsort(everything.u, kind="stable")
             nodes = everything[order]
             is_joined = np.concatenate([is_joined, np.full(int(is_new.sum()), way < 0)])[order]
-        self.__dict__["curve"] = nodes, is_joined
+        if len(nodes) > len(self.curve[0]):  # α may turn back just before an end
+            self.__dict__["curve"] = self._refined(nodes, is_joined)
+            self.__dict__.pop("folds", None)
 
     def interrupted(self, alpha: np.ndarray) -> np.ndarray:
         """Which α lie where the curve should go on and could not be followed."""
