@@ -26,7 +26,7 @@ _N = 16  # nodes of a panel
 _N_BETWEEN = 3  # outputs from one for which labels are tried to the next: P_out is smooth on panels of 16
 _SEEN = 1e-40  # likelihoods below this are not
 _SMOOTH, _RARE = 1e-7, 1e-4  # last Legendre coefficients, of a label that is not this much rarer than others
-_ROWS, _MANY_ROWS = 64, 512  # outputs of a block of P_out: few, or many where all of them see most labels
+_ROWS = 64  # outputs of a block of P_out
 _BLOCK = 16  # panels looked at together: their bands of labels are almost the same
 
 
@@ -86,11 +86,6 @@ class OutputGrid:
             i, j = max(j - 1, 0), max(j, 1)
         first, last = int(self._first[i:j].min()), int(self._last[i:j].max())
         return slice(first, last + 1) if last >= first else slice(None)
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether an output sees most labels, as it does where these have heavy tails."""
-        return bool(np.mean(self._last - self._first) > 0.5 * self.labels.size)
 
     # ------------------------------------------------------------------ making the grids
 
@@ -271,10 +266,6 @@ class FewerLabels:
         self._grid = grid
         self.labels, self.label_weights = (x.reshape(-1) for x in grid.rule.nodes(panels))
 
-    @property
-    def is_wide(self) -> bool:
-        return self._grid.is_wide
-
     def density(self, outputs: Array, band: slice) -> Array:
         """P_out on (outputs, labels of the band)."""
         log_p = self._grid.channel.log_likelihood(self.labels[band], outputs[..., None])
@@ -292,7 +283,6 @@ class BandedDensity:
 
     def __init__(self, grid: OutputGrid | FewerLabels, outputs: np.ndarray) -> None:
         self._grid, self._outputs = grid, outputs
-        self._n_rows = _MANY_ROWS if grid.is_wide else _ROWS
         self._blocks: dict[int, tuple[int, np.ndarray]] = {}
 
     def product(
@@ -304,15 +294,14 @@ class BandedDensity:
         """
         first, last, _ = band.indices(self._grid.labels.size)
         result = np.zeros((*shares.shape[:2], last - first))
-        n = self._n_rows
-        for k in range(near.start // n, -(-near.stop // n)):
+        for k in range(near.start // _ROWS, -(-near.stop // _ROWS)):
             start, p = self._block(k)
-            rows = slice(max(near.start, k * n), min(near.stop, (k + 1) * n))
+            rows = slice(max(near.start, k * _ROWS), min(near.stop, (k + 1) * _ROWS))
             low, high = max(first, start), min(last, start + p.shape[1])
             ends = self._outputs[rows.start] - reach, self._outputs[rows.stop - 1] + reach
             seen = slice(*np.searchsorted(omega, ends))
             if low < high and seen.start < seen.stop:
-                p = p[rows.start - k * n : rows.stop - k * n, low - start : high - start]
+                p = p[rows.start - k * _ROWS : rows.stop - k * _ROWS, low - start : high - start]
                 result[:, seen, low - first : high - first] += (
                     shares[:, seen, rows.start - near.start : rows.stop - near.start] @ p
                 )
@@ -321,7 +310,7 @@ class BandedDensity:
     def _block(self, k: int) -> tuple[int, np.ndarray]:
         """First label that the block sees, and P_out from there on."""
         if k not in self._blocks:
-            outputs = self._outputs[k * self._n_rows : (k + 1) * self._n_rows]
+            outputs = self._outputs[k * _ROWS : (k + 1) * _ROWS]
             band = self._grid.band(float(outputs[0]), float(outputs[-1]))
             self._blocks[k] = band.indices(self._grid.labels.size)[0], self._grid.density(outputs, band)
         return self._blocks[k]
