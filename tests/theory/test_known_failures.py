@@ -13,6 +13,7 @@ import widthwise as ww
 from invariants import bounded, honest, ranked, rising
 from stationarity import stationary
 from transition_checks import transitions_hold
+from widthwise.theory.units import Root, unit_table
 
 
 def normalised(values, probabilities):
@@ -386,3 +387,21 @@ def test_sizes_that_become_known_one_after_the_other():
     assert not violations, "\n".join(violations)
     # Every size is learnt in one jump and becomes known in another, smaller one.
     assert sum(0 < t.overlap_jump < 0.01 for t in listed) >= 3
+
+
+@pytest.mark.parametrize("which", [Root.HIGHEST, Root.LOWEST])
+def test_roots_next_to_a_maximum_between_nodes_of_the_table(which):
+    """Weights that are all but known are lost at a fold of φ: the root before it was not seen in its cell."""
+    problem = ww.Problem("step(x)", "rademacher")
+    units = unit_table(problem.activation, problem.weights)
+    pull, coupling = np.array([0.6]), np.array([0.8])
+    log_x = np.linspace(np.log(0.5), np.log(1e4), 200_001)
+    at = units(np.exp(log_x))
+    log_level = log_x - np.log(pull * at.overlap + coupling * at.kernel_slope)
+    top = int(np.argmax(log_level))
+    for below in (1e-3, 1e-5, 1e-7):
+        values2 = np.exp(log_level[top : top + 1] - below)
+        (root,) = units.roots(values2, pull, coupling, which)[0]
+        exact = np.exp(log_x[np.argmax(log_level >= np.log(values2))])
+        assert root == pytest.approx(exact, rel=1e-4)
+    assert not units.roots(np.exp(log_level[top : top + 1] + 1e-6), pull, coupling, which)[0, 0] > 0
