@@ -349,14 +349,24 @@ def _first_order(
     newly = (after.weight_overlap > 0) & (before.weight_overlap == 0)
     if not newly.any() or not has_few_classes(setting_of(problem)):
         newly = gains == gains.max()
-    if readout_classes(problem) is None:  # a jump of the whole profile
-        newly &= np.abs(after.readout_values) == np.max(np.abs(after.readout_values[newly]))
-    items = []
-    for v in np.unique(np.round(np.abs(after.readout_values[newly]), 12))[::-1]:
-        own = np.isclose(np.abs(after.readout_values), v, rtol=1e-11, atol=0)
-        jump = float(gains[own].max())
-        items.append(Transition(float(v), float(alpha), "first-order", spinodals, jump, float(error)))
-    return items
+    size = np.abs(after.readout_values)
+    classes = readout_classes(problem)
+    if classes is None:  # a jump of the whole profile
+        groups = [newly & (size == np.max(size[newly]))]
+    else:
+        number = np.argmin(np.abs(size[:, None] - classes.sizes), axis=1)
+        groups = [number == k for k in np.unique(number[newly])]
+    return [
+        Transition(
+            float(np.max(size[own])),
+            float(alpha),
+            "first-order",
+            spinodals,
+            float(np.max(gains[own])),
+            float(error),
+        )
+        for own in groups
+    ]
 
 
 def _first_onset(problem: Problem, truncate: float | None) -> list[Transition]:
