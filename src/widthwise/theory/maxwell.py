@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -23,17 +22,16 @@ from .families import specialised_families
 from .families.base import Family
 from .families.classes import ClassFamily, ThresholdFamily
 from .families.features import FeaturePoint, FeatureProblem
+from .families.followed import follow
 from .families.universal import UniversalFamily, perfect_solutions
 from .setting import setting_of
 from .solution import Solution
-from .units import Root
 
 __all__ = [
     "MOST_LISTED",
     "FeatureJump",
     "Segment",
     "feature_jumps",
-    "followed_end",
     "last_jump",
     "maxwell_point",
     "segment_of",
@@ -46,8 +44,6 @@ _NOTHING = -1  # number of the segment that is no part of a curve, where labels 
 _N_STEPS, _RTOL = 16, 1e-12
 _LEAST_ALPHA, _MOST_ALPHA = 1e-14, 1e12  # beyond which nothing is computed
 _N_FEATURE_STEPS, _FEATURE_RTOL = 60, 1e-13
-_FIRST_STEP, _FOLLOWED_RTOL = 0.25, 1e-8  # in ln α, in the search for the end of a branch that is followed
-_NEAR_FOLD = 5e-3  # in ln α and in overlaps, from which a fold is taken for its end
 _APART = 0.8  # steps of α in the search for the last jump
 _DEEPEST = 60  # halvings of an interval in which branches end before they cross
 
@@ -64,7 +60,7 @@ class Segment:
     def at(self, alpha: float, near: Solution | None = None) -> Solution | None:
         """The solution of this segment at α, if there is one.
 
-        Families of many classes are not traced: there the one that ``near`` leads to without a fold between.
+        Where the family is not traced, the one that ``near`` leads to.
         """
         if self.family is None:
             return perfect_solutions(setting_of(self.problem, self.theory), np.array([alpha]))[0]
@@ -72,7 +68,7 @@ class Segment:
             assert isinstance(self.family, UniversalFamily)
             return self.family.nothing(np.array([alpha]))[0]
         if near is not None and not self.is_traced:
-            return _followed(alpha, near)
+            return follow(near, alpha)
         points = self.family.crossings(np.array([alpha])).points
         for i in range(len(points)):
             if _number(self.family, points.u[i]) == self.number:
@@ -112,62 +108,6 @@ class Segment:
         top = max((float(folds.log_alpha[folds.u == c][0]) for c in beside), default=-math.inf)
         high = math.exp(top) if own.max() <= top + 1e-9 else math.inf
         return float(np.exp(own.min())), high
-
-
-def _followed(alpha: float, near: Solution) -> Solution | None:
-    """The solution at α that ``near`` leads to, if nothing folds or jumps between.
-
-    As α grows the lower roots of classes end, as it falls the upper ones: where a class has only one root, it
-    is said to be the lowest or the highest accordingly.
-    """
-    family = near.family
-    assert isinstance(family, Family)
-    start = family.at(np.array([near.parameter]), near.state[None])
-    if not start.is_good[0]:
-        return None
-    if isinstance(family, ClassFamily) and family.setting.units.can_be_known:
-        family, start = family.by_thresholds(start)
-    if isinstance(family, ThresholdFamily):
-        family = family.with_roots_from(start, Root.LOWEST if alpha > near.alpha else Root.HIGHEST)
-    point = family.along(start, math.log(alpha))
-    return family.solutions(point, np.array([alpha]))[0] if point is not None else None
-
-
-def followed_end(solution: Solution, way: int) -> float:
-    """α up to which (``way`` = 1) or down to which (-1) a solution can be followed and stays stable."""
-    if solution.family is None:  # what is known exactly is known at any α
-        return math.inf if way > 0 else 0.0
-    reached, step, beyond = solution, _FIRST_STEP, None
-    while beyond is None or abs(math.log(beyond / reached.alpha)) > _FOLLOWED_RTOL:
-        if beyond is None:
-            alpha = reached.alpha * math.exp(way * step)
-        else:
-            alpha = math.sqrt(beyond * reached.alpha)
-            if abs(math.log(beyond / reached.alpha)) < _NEAR_FOLD:
-                folds = [s.alpha for s in _fold_solutions(solution.problem) if _is_end(s, reached, beyond)]
-                if len(folds) == 1:
-                    return folds[0]
-        if not _LEAST_ALPHA < alpha < _MOST_ALPHA:
-            return math.inf if way > 0 else 0.0
-        found = _followed(alpha, reached)
-        if found is None or not found.is_stable:
-            beyond = alpha
-        else:
-            reached, step = found, 2 * step
-    return reached.alpha
-
-
-@lru_cache(maxsize=16)
-def _fold_solutions(problem: Problem) -> tuple[Solution, ...]:
-    """Where the families of a problem turn back."""
-    families = specialised_families(problem)
-    return tuple(s for family in families if len(family.folds) for s in family.solutions(family.folds))
-
-
-def _is_end(fold: Solution, reached: Solution, beyond: float) -> bool:
-    """Whether a branch that was followed to a point, and not beyond a further α, may end at this fold."""
-    is_between = (fold.alpha - reached.alpha) * (beyond - fold.alpha) >= 0
-    return is_between and bool(np.max(np.abs(fold.weight_overlap - reached.weight_overlap)) < _NEAR_FOLD)
 
 
 def _is_traced(family: Family) -> bool:

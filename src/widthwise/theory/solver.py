@@ -283,13 +283,23 @@ def _rank(found: list[Solution]) -> list[Solution]:
 
 
 def same_solution(one: Solution, other: Solution) -> bool:
-    """Whether two solutions at one α are the same."""
-    return one.branch == other.branch and bool(
-        np.max(np.abs(one.weight_overlap - other.weight_overlap)) < 1e-9
-        and abs(one.matrix_overlap - other.matrix_overlap) < 1e-9
-        and abs(np.log(one.tilt / other.tilt) if 0 < one.tilt < np.inf and 0 < other.tilt < np.inf else 0.0)
-        < 1e-6
-    )
+    """Whether two solutions at one α are the same.
+
+    Next to a fold of units that are all but known, overlaps differ by less than rounding: there x tells the
+    stable solution from the unstable one.
+    """
+    if one.branch != other.branch or abs(one.matrix_overlap - other.matrix_overlap) >= 1e-9:
+        return False
+    tilts, overlaps = (one.tilt, other.tilt), (one.weight_overlap, other.weight_overlap)
+    if all(0 < tilt < np.inf for tilt in tilts) and abs(np.log(tilts[0] / tilts[1])) >= 1e-6:
+        return False
+    if np.max(np.abs(overlaps[0] - overlaps[1])) >= 1e-9:
+        return False
+    if one.is_stable == other.is_stable:
+        return True
+    snr = np.stack([one.weight_overlap_hat, other.weight_overlap_hat])
+    snr = snr[:, np.all((snr > 0) & np.isfinite(snr), axis=0)]
+    return bool(np.all(np.abs(np.diff(np.log(snr), axis=0)) < 1e-6))
 
 
 def as_alpha(alpha: ArrayLike, *, scalar: bool = False) -> np.ndarray:

@@ -18,10 +18,11 @@ from ..problem import Problem
 from .families import has_few_classes, specialised_families, universal_family
 from .families.classes import ClassFamily, ThresholdFamily
 from .families.features import FeatureProblem, feature_problem, has_many_features
+from .families.followed import birth_along, follow, followed_end
 from .families.universal import can_be_perfect
-from .maxwell import MOST_LISTED, Segment, feature_jumps, followed_end, maxwell_point, segment_of
+from .maxwell import MOST_LISTED, Segment, feature_jumps, maxwell_point, segment_of
 from .onsets import NEAR_BIRTH, Birth, births, first_unit, log_pulls, onset_criterion, where_pulled
-from .setting import readout_classes, setting_of
+from .setting import ReadoutClasses, readout_classes, setting_of
 from .solution import Solution, Transition, TransitionList, equilibrium_of
 from .solver import ALPHA_RANGE, all_solutions, as_alpha, exact_reason, learning_curve, same_solution
 
@@ -269,6 +270,8 @@ def _born_along(segment: Segment, low: Solution, high: Solution) -> list[Transit
     newly = np.array(sorted(set(_learnt(high)) - set(_learnt(low))), dtype=int)
     if classes is None or not newly.size or not isinstance(family, ClassFamily | ThresholdFamily):
         return []
+    if not segment.is_traced:
+        return _born_between(classes, newly.tolist(), low, high)
     ends = family.at(np.array([low.parameter, high.parameter]), np.stack([low.state, high.state]))
     goal = np.log(classes.values2[newly])
     at_low, at_high = log_pulls(family, ends)[:, None] + goal
@@ -278,6 +281,19 @@ def _born_along(segment: Segment, low: Solution, high: Solution) -> list[Transit
     is_birth &= np.abs(log_pulls(family, found) + goal) < NEAR_BIRTH
     places = zip(classes.sizes[newly[is_birth]], np.exp(found.log_alpha[is_birth]), strict=True)
     return [Transition(float(v), float(alpha), "continuous") for v, alpha in places]
+
+
+def _born_between(
+    classes: ReadoutClasses, newly: list[int], low: Solution, high: Solution
+) -> list[Transition]:
+    """Where classes leave 0, the largest first, on the way from one solution to another that it leads to."""
+    found, near = [], low
+    for number in newly:
+        alpha = birth_along(near, number)
+        if low.alpha <= alpha <= high.alpha:
+            found.append(Transition(float(classes.sizes[number]), alpha, "continuous"))
+            near = follow(near, min(alpha * (1 + _AHEAD), high.alpha)) or near
+    return found
 
 
 def _halved(problem: Problem, low: Solution, high: Solution, depth: int) -> list[Transition]:

@@ -302,19 +302,12 @@ class UnitTable:
             )
         return result
 
-    def are_joined(self, pull: Array, coupling: Array, snr: Array) -> bool:
-        """Whether φ = x/(A F + B g') rises all the way from one root to the other, for every unit (columns).
-
-        The two rows are those of two pairs of couplings. Where φ falls between them, a unit has jumped.
-        """
-        if self.n_sections < 2:
-            return True
-        is_falling = np.diff(self.log_level(pull, coupling), axis=1) < -1e-9
-        n_falling = np.concatenate([np.zeros((2, 1), dtype=int), np.cumsum(is_falling, axis=1)], axis=1)
-        first = np.searchsorted(self.grid, snr.min(axis=0))
-        last = np.maximum(np.searchsorted(self.grid, snr.max(axis=0), side="right") - 1, first)
-        last = np.minimum(last, self.grid.size - 1)
-        return bool(np.all(n_falling[:, last] == n_falling[:, np.minimum(first, last)]))
+    def first_fold(self, pull: Array, coupling: Array) -> Array:
+        """x on the grid of the first minimum of φ, where two roots meet; 1 where φ has none."""
+        level = self.log_level(pull, coupling)
+        is_minimum = (level[:, 1:-1] < level[:, :-2]) & (level[:, 1:-1] <= level[:, 2:])
+        first = np.argmax(is_minimum, axis=1)
+        return np.where(is_minimum.any(axis=1), self.grid[1 + first], 1.0)
 
     def ranked_roots(
         self, values2: Array, pull: Array, coupling: Array, rank: Integers, *, is_rough: bool = False

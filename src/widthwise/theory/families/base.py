@@ -43,10 +43,6 @@ _N_STEEP, _STEEP = 40, 1.5  # steps in ln α along a curve that runs away
 _MOST_NODES = 400
 _TORN = 0.3  # of an unknown between neighbours on the grid, beyond what its slopes say
 _ROUNDING = 1e-13  # changes of ln α that mean nothing
-# Steps in u along a curve that is not traced: the longest, and the shortest before an end is believed.
-# Where slopes differ over a width of _KINK, a class begins to be learnt.
-_LONGEST, _SHORTEST, _N_ALONG = 1.0, 1e-7, 300
-_KINK = 1e-3
 
 
 @dataclass
@@ -198,40 +194,6 @@ class Family(ABC):
             points = _points(y[:, -1], y[:, :-1], residual, best.system)
         points.log_alpha = np.where(points.is_good, log_alpha, points.log_alpha)
         return points
-
-    def along(self, start: Points, log_alpha: float) -> Points | None:
-        """The point at α of the monotone piece of ln α(u) that ``start``, one row, is on; None past its end.
-
-        No curve is needed: steps are halved until ln α(u) is monotone over each.
-        """
-        step = _LONGEST
-        for _ in range(_N_ALONG):
-            rest = log_alpha - start.log_alpha[0]
-            if abs(rest) <= _ROUNDING:
-                return start
-            if start.slope[0] == 0:  # a fold
-                break
-            reach = rest / start.slope[0]
-            is_last = abs(reach) <= step
-            u = start.u + (reach if is_last else np.copysign(step, reach))
-            z = start.z + (u - start.u)[:, None] * start.z_slope
-            new = self.at_alpha(np.array([log_alpha]), u, z) if is_last else self.at(u, z)
-            low, high = (start, new) if reach > 0 else (new, start)
-            if new.is_good[0] and _is_one_piece(low, high) and self.has_same_roots(low, high):
-                if is_last:
-                    return new
-                start, step = new, min(2 * step, _LONGEST)
-                continue
-            if not is_last and new.is_good[0] and new.slope[0] * start.slope[0] < 0 and step < _NARROW:
-                break  # it turns back before it gets there
-            step = 0.5 * min(step, abs(reach))
-            if not step > _SHORTEST:
-                break
-        return None
-
-    def has_same_roots(self, one: Points, other: Points) -> bool:
-        """Whether no class jumps from one of its roots to another between two points, one row each."""
-        return True
 
     # ------------------------------------------------------------------ the whole curve
 
@@ -714,18 +676,6 @@ def _is_monotone(low: Points, high: Points) -> Bools:
     is_tiny = width < 1e-6
     is_monotone: Bools = is_smooth | is_fold | is_flat | is_tiny
     return is_monotone
-
-
-def _is_one_piece(low: Points, high: Points) -> bool:
-    """Whether two points, one row each, are joined by a monotone piece of ln α(u) without a step in it."""
-    width, rise = high.u[0] - low.u[0], high.log_alpha[0] - low.log_alpha[0]
-    slopes = np.array([low.slope[0], high.slope[0]])
-    if not width > 0 or slopes[0] * slopes[1] <= 0:
-        return False
-    if width > _KINK:
-        return bool(_is_monotone(low, high)[0])
-    least, most = np.sort(slopes * width)
-    return bool(least - abs(least) <= rise <= most + abs(most))
 
 
 def _hermite(low: Points, high: Points, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

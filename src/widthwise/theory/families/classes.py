@@ -144,17 +144,6 @@ class ClassFamily(Family):
         averages = class_averages(values, self.values2, self.powers, pull, coupling, is_moving)
         return ClassState(pair, pull, coupling, snr, values.chosen((slice(None), self.moving)), averages)
 
-    def by_thresholds(self, point: Points) -> tuple[Family, Points]:
-        """The family in which no class moves that has this point, one row; this one if there is none."""
-        state = self.state(point.u, point.z)
-        highest = self.setting.units.roots(self.values2, state.pull, state.coupling, Root.HIGHEST)[0]
-        is_there = np.isinf(state.snr[0]) | np.isclose(state.snr[0], highest, rtol=1e-9, atol=0)
-        counts = int(np.isinf(state.snr[0]).sum()), int(np.argmin(np.append(is_there, False)))
-        family = ThresholdFamily(self.setting, counts)
-        found = family.at(self.log_coupling(point), self.log_tilt(point)[:, None])
-        same = found.is_good[0] and np.allclose(family.state(found.u, found.z).snr, state.snr, rtol=1e-6)
-        return (family, found) if same else (self, point)
-
     def couplings(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A and B."""
         pair = self.setting.matrix.pair(z[:, 0], self.setting.log_hat_scale + z[:, 1])
@@ -293,23 +282,6 @@ class ThresholdFamily(Family):
         values = setting.units.at_roots(snr)
         averages = class_averages(values, self.values2, self.powers, pull, coupling)
         return ClassState(pair, pull, coupling, snr, None, averages)
-
-    def has_same_roots(self, one: Points, other: Points) -> bool:
-        state = self.state(np.concatenate([one.u, other.u]), np.concatenate([one.z, other.z]))
-        return self.setting.units.are_joined(state.pull, state.coupling, state.snr)
-
-    def with_roots_from(self, point: Points, which: Root) -> ThresholdFamily:
-        """The same at a point, one row: all classes that can be said to be at HIGHEST or LOWEST roots are."""
-        state, units = self.state(point.u, point.z), self.setting.units
-        root = units.roots(self.values2, state.pull, state.coupling, which)[0]
-        is_there = np.isclose(state.snr[0], root, rtol=1e-9, atol=0)
-        n_known = self.counts[0]
-        if which is Root.HIGHEST:
-            is_there[:n_known] = True
-            n = int(np.argmin(np.append(is_there, False)))
-            return ThresholdFamily(self.setting, (n_known, *(max(n, m) for m in self.counts[1:])))
-        n = max(n_known, is_there.size - int(np.argmin(np.append(is_there[::-1], False))))
-        return ThresholdFamily(self.setting, (n_known, *(min(n, m) for m in self.counts[1:])))
 
     def system(self, u: np.ndarray, z: np.ndarray) -> System:
         setting, state = self.setting, self.state(u, z)

@@ -36,6 +36,8 @@ _N_TRACED = 16  # classes whose curves are traced, those of the largest |v|
 _REACH = (1, -1, 2, -2)  # changes of n that are tried at a maximum
 # Where between its roots a class is looked for: from the upper one (0) to the lower, or a share of the upper.
 _BETWEEN, _SHARE = (0.1, 0.5, 0.9), 1e-3
+_SAME = 1e-13  # difference of free entropies that is rounding
+_BEYOND_FOLD = 4.0  # the upper end where there is no upper root, over x at the fold of φ
 
 
 class _Moving(ClassFamily):
@@ -315,10 +317,11 @@ class _Search:
             line = self.lines[k]
             if line.counts[0] is None or any(c is not None for c in line.counts[1:]):
                 continue
+            own = self.solved[k, n].free_entropy
             near = [self.solved[k, m].free_entropy for m in (n - 1, n + 1) if (k, m) in self.solved]
-            if all(f <= self.solved[k, n].free_entropy for f in near):
+            if all(f <= own + _SAME * (1 + abs(own)) for f in near):
                 reach = range(max(n - 2, line.bottom), min(n + 2, line.top))
-                asked |= {(k, m): self.solved[k, n] for m in reach}
+                asked |= {(k, m): self.solved[k, n] for m in reach if not self._has_one_root(k, m)}
         if not asked:
             return
         which, moving = (np.array(column) for column in zip(*asked, strict=True))
@@ -332,7 +335,8 @@ class _Search:
         rows = np.arange(moving.size)
         upper = roots(family.values2, pull, coupling, Root.HIGHEST, is_rough=True)[rows, moving]
         lower = roots(family.values2, pull, coupling, Root.LOWEST, is_rough=True)[rows, moving]
-        upper = np.where(np.isnan(upper), 1.0, upper)
+        # Without an upper root at these couplings, a class that is learnt itself may still have one.
+        upper = np.where(np.isnan(upper), _BEYOND_FOLD * self.setting.units.first_fold(pull, coupling), upper)
         starts = [np.log(np.maximum(lower, _SHARE * upper)) * t + np.log(upper) * (1 - t) for t in _BETWEEN]
         n_starts = len(starts)
         moving, known, which = (np.tile(column, n_starts) for column in (moving, known, which))
@@ -344,6 +348,11 @@ class _Search:
             one = ClassFamily(self.setting, int(n), Root.HIGHEST, Root.LOWEST, int(m))
             found = one.solutions(points[own], self.alpha[which[own]])
             yield from zip([self.lines[k].index for k in which[own]], found, strict=True)
+
+    def _has_one_root(self, k: int, m: int) -> bool:
+        """Whether it makes no difference if class m is said to be at its upper root or at its lowest."""
+        pair = [self.solved[k, t].free_entropy for t in (m, m + 1) if (k, t) in self.solved]
+        return len(pair) == 2 and abs(pair[1] - pair[0]) <= _SAME * (1 + abs(pair[0]))
 
     def _nearest(self, k: int, t: int) -> Solution | None:
         """The solution on the same line with the nearest t, if one is known."""
