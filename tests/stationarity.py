@@ -67,7 +67,14 @@ def stationary(s: ww.Solution) -> list[str]:
     equal("1 - matrix_overlap_centred", 1 - s.matrix_overlap_centred, matrix.after, _EQUATION)
     equal("weight_overlap", s.weight_overlap, unit.overlap, _EQUATION * unit.overlap + 1e-15)
     with np.errstate(invalid="ignore"):  # 0 times infinity: a readout 0, a slope at a jump
-        force = v**2 * (matrix.pull * unit.overlap + coupling / gamma * kernel.tail_kernel_gap_slope(left))
+        # Of 1 - Q next to 1 nothing is left of g'(Q), which goes as Q².
+        is_small = unit.overlap < 0.5
+        kernel_slope = np.where(
+            is_small,
+            kernel.tail_kernel_slope(np.where(is_small, unit.overlap, 0.0)),
+            kernel.tail_kernel_gap_slope(left),
+        )
+        force = v**2 * (matrix.pull * unit.overlap + coupling / gamma * kernel_slope)
     force = np.where(unit.overlap > 0, force, 0.0)
     room = _EQUATION * hat + v**2 * matrix.pull_rounding * unit.overlap
     equal("weight_overlap_hat", hat[~is_known], force[~is_known], room[~is_known])
