@@ -405,3 +405,54 @@ def test_roots_next_to_a_maximum_between_nodes_of_the_table(which):
         exact = np.exp(log_x[np.argmax(log_level >= np.log(values2))])
         assert root == pytest.approx(exact, rel=1e-4)
     assert not units.roots(np.exp(log_level[top : top + 1] + 1e-6), pull, coupling, which)[0, 0] > 0
+
+
+@pytest.mark.parametrize("v", [0.02, 0.26 / 11, 0.3 / 11, 0.46 / 11, 0.06])
+def test_small_readouts_that_jump_are_listed_as_they_are(v):
+    """They were rounded to twelve decimals, and then not found again."""
+    problem = ww.Problem("tanh(2*x)", "gaussian", normalised((1.5, -v), (0.4, 0.6)), channel=1e-4, gamma=0.3)
+    listed = ww.transitions(problem, 60.0)
+    sizes = sorted(np.abs(problem.readouts.values))
+    assert [t.kind for t in listed] == ["first-order"] * 2
+    assert sorted(t.readout for t in listed) == pytest.approx(sizes, rel=1e-14)
+
+
+def test_a_fold_of_units_that_are_all_but_known():
+    """Its two solutions have overlaps that agree to rounding: one of them, the stable one, was not listed."""
+    problem = ww.Problem(
+        "sign(he2(x))",
+        standardised(
+            np.array([-1.8061152, 0.1266595, 0.1305009, 0.2295956, 1.3918251, 1.6185924]),
+            np.array([0.192498, 0.3804794, 0.0001035, 0.2640052, 0.109526, 0.0533879]),
+        ),
+        normalised((-1.26033155, -0.24821254, 50.3647386), (0.4990552, 0.50087525, 6.955e-5)),
+        channel=ww.channels.Sign(shift=0.2737),
+        gamma=39.65,
+    )
+    (last,) = [t for t in ww.transitions(problem, 5.0) if 1 < t.alpha < 2]
+    fold = last.spinodals[0]
+    beside = [
+        [s for s in ww.solutions(problem, fold * (1 + e)) if np.count_nonzero(s.weight_overlap) == 1]
+        for e in (-1e-5, 1e-5)
+    ]
+    # Stable ones less unstable ones are as many on both sides.
+    assert len(beside[1]) == len(beside[0]) + 2
+    assert sum(s.is_stable for s in beside[1]) == sum(s.is_stable for s in beside[0]) + 1
+
+
+def test_a_class_held_just_behind_the_fold_of_its_own_equation():
+    """One of sixty sizes: with the others alone it has no root to begin with, learnt itself it has."""
+    problem = ww.Problem(
+        "min(x,1)",
+        standardised(
+            np.array([-0.94237911, -0.84428704, -0.49668752, 0.70950277, 1.47427873]),
+            np.array([0.03962516, 0.41884446, 0.15938096, 0.12195122, 0.2601982]),
+        ),
+        normalised(np.arange(1.0, 61.0) ** -1.31694, np.full(60, 1 / 60)),
+        channel=ww.channels.Laplace(1.049e-4),
+        gamma=1.185,
+    )
+    # Each alone: which of equal free entropies is the largest, rounding decides. It was missed at 5 of 41.
+    found = [ww.solve(problem, alpha) for alpha in np.linspace(2.4025, 2.403, 41)]
+    assert {np.count_nonzero(s.weight_overlap) for s in found} == {48}
+    assert not rising(found)
