@@ -174,23 +174,15 @@ def _spinodals_hold(problem: ww.Problem, t: ww.Transition, alpha_max: float) -> 
             [s for s in ww.solutions(problem, place * (1 + sign * side * 1e-5)) if s.is_stable]
             for sign in (1, -1)
         )
-        # Solutions beyond the equilibrium, better learnt at the first and worse at the second, by the number
-        # of readouts learnt: a branch that folds is gone, one that passes its stability on has one more.
-        kinds = [
-            sorted(_n_learnt(s) for s in stable if side * (best.excess_error - s.excess_error) > 0)
-            for stable, best in ((inside, _equilibrium(inside)), (outside, _equilibrium(outside)))
-            if best is not None
-        ]
-        if len(kinds) == 2 and kinds[0] == kinds[1]:
+        # By the number of readouts learnt: a branch that folds is gone, one that passes its stability on has
+        # one more.
+        kinds = [sorted(_n_learnt(s) for s in stable) for stable in (inside, outside)]
+        if kinds[0] == kinds[1]:
             found.append(
-                f"{t}: a branch {words} at the spinodal {place!r}, but the other stable ones have {kinds[0]} "
+                f"{t}: a branch {words} at the spinodal {place!r}, but the stable ones have {kinds[0]} "
                 f"readouts learnt on both sides"
             )
     return found
-
-
-def _equilibrium(found: Sequence[ww.Solution]) -> ww.Solution | None:
-    return next((s for s in found if s.is_equilibrium), None)
 
 
 def _n_learnt(s: ww.Solution) -> int:

@@ -13,7 +13,7 @@ from widthwise.denoising import MatrixDenoiser
 from widthwise.denoising.discrete_poles import DiscretePoles
 from widthwise.denoising.mmse import mmse_by_both_formulas
 from widthwise.denoising.quadrature import Panels
-from widthwise.ingredients.readouts import Discrete, Exponential
+from widthwise.ingredients.readouts import Discrete, Exponential, Linear
 from widthwise.ingredients.readouts import resolve as law_of
 
 EVERY = DISCRETE | CONTINUOUS
@@ -442,3 +442,15 @@ def test_a_point_on_a_pole_gives_finite_sums():
     poles = DiscretePoles(Discrete((-1.2, 0.8), (0.4, 0.6), normalise=True), 0.7)
     for sums in (poles.sums, poles.all_sums):
         assert all(np.all(np.isfinite(s)) for s in sums(poles.where.copy(), np.zeros(2)))
+
+
+@pytest.mark.parametrize(("ends", "size"), [((-1.05, -0.95), 58), ((-0.25, -0.17), 58), ((-1.05, -0.95), 31)])
+def test_many_bands_about_to_split_leave_no_steps(ends, size):
+    """A smooth function of ln snr, whatever panels it is integrated on: steps of 1e-11 were left."""
+    denoiser = MatrixDenoiser(Linear(55.17, size), 0.04586)
+    x = np.linspace(-1, 1, 161)
+    log_snr = 0.5 * (ends[1] - ends[0]) * x + 0.5 * (ends[0] + ends[1])
+    for values in denoiser.evaluate(np.exp(log_snr)):
+        series = np.polynomial.chebyshev.chebfit(x, values, 16)
+        rest = values - np.polynomial.chebyshev.chebval(x, series)
+        assert np.max(np.abs(rest)) < 1e-13 * np.max(np.abs(values))

@@ -149,7 +149,7 @@ class Poles:
 
     rtol = 1e-14
     """Relative accuracy that quadratures along the curve should ask for."""
-    hidden = 1e-11
+    hidden = 1e-13
     """How large the last coefficients of a panel may be, however fast they decay."""
     is_symmetric = False
     """Whether v and -v have the same law, and so ζ and -ζ*."""

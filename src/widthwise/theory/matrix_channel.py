@@ -40,6 +40,7 @@ _LOW = math.log(1e-16)
 _LEAST_HIGH, _MOST_HIGH = math.log(1e11), math.log(1e34)
 _SEEN = math.log(1e9)  # v²η from which on the smallest readout v follows the power
 _ATOL = 3e-13  # of o(u): relative error of the odds
+_NOISE = 1e-11  # last coefficients that may be rounding, for continuous laws and at extremes
 _GAUSS_X, _GAUSS_W = np.polynomial.legendre.leggauss(5)
 _N_STEPS = 60
 _WIDEST, _N_TERMS = 6.0, 20  # of a panel
@@ -183,6 +184,7 @@ class SpectralMatrix(MatrixChannel):
             widest=_WIDEST,
             narrowest=1e-5,
             atol=_ATOL,
+            noise=_NOISE,
             n_terms=_N_TERMS,
             has_slopes=True,
             beside_break=_BESIDE,
