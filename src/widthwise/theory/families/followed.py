@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..._arrays import Array, Bools
+from ..._arrays import Array, Bools, Integers
 from ...numerics.roots import newton_rows
 from ..setting import Setting, class_averages
 from ..solution import Solution
@@ -71,7 +71,7 @@ class _Place:
         """Which classes are learnt in part."""
         return (self.snr > 0) & np.isfinite(self.snr)
 
-    def put(self, numbers: Array, snr: Array) -> _Place:
+    def put(self, numbers: Integers, snr: Array) -> _Place:
         """The same with other x of some classes, 0 for one that is not learnt."""
         new = self.snr.copy()
         new[numbers] = snr
@@ -119,6 +119,8 @@ def birth_along(solution: Solution, number: int) -> float:
 
 @dataclass(frozen=True)
 class _Path:
+    """The way of a solution as α changes."""
+
     setting: Setting
     start: _Place
 
@@ -131,10 +133,8 @@ class _Path:
         point = Points(u, z, nothing, nothing, np.zeros_like(z), nothing)
         snr = family.state(u, z).snr[0]
         unknowns = np.concatenate([family.log_tilt(point), family.log_coupling(point)])
-        place = _Place(math.log(solution.alpha), unknowns, snr, solution.residual).put(
-            np.empty(0, int), snr[:0]
-        )
-        return cls(family.setting, place.put(np.empty(0, dtype=int), np.empty(0)))
+        place = _Place(math.log(solution.alpha), unknowns, snr, solution.residual)
+        return cls(family.setting, place.put(np.arange(snr.size), snr))
 
     def solution(self, place: _Place, alpha: float) -> Solution:
         """A place with everything that is reported of it."""
@@ -178,7 +178,7 @@ class _Path:
     def _is_near(self, here: _Place, new: _Place, by: float) -> bool:
         """Whether a new place is where the tangents at both ends put it."""
         assert here.tangent is not None and new.tangent is not None
-        if new.snr.shape != here.snr.shape or not np.array_equal(new.moves, here.moves):
+        if not np.array_equal(new.moves, here.moves):  # classes have begun to be learnt
             overlap = self.setting.units(new.snr[new.moves & ~here.moves]).overlap
             shared = np.concatenate([[True, True], here.moves[new.moves]])
             moved = np.abs(new.unknowns[shared] - here.unknowns)
@@ -203,7 +203,7 @@ class _Path:
         if new is None:
             return None
         units, values2 = self.setting.units, self._values2
-        pull, coupling = self.couplings(new.unknowns)
+        pull, coupling = self._couplings(new.unknowns)
         leaving = np.nonzero((new.snr == 0) & (values2 * pull * units.slope_at_zero > 1))[0]
         if not leaving.size:
             return new
@@ -228,7 +228,7 @@ class _Path:
             last = np.zeros(y.shape[1])
             last[-1] = 1.0
             try:
-                tangent = np.linalg.solve(jacobian, last)
+                tangent = np.asarray(np.linalg.solve(jacobian, last), dtype=float)
             except np.linalg.LinAlgError:  # a fold
                 return None
         snr = place.snr.copy()
@@ -243,7 +243,7 @@ class _Path:
         assert self.setting.classes is not None
         return self.setting.classes.values2
 
-    def couplings(self, unknowns: Array) -> tuple[Array, Array]:
+    def _couplings(self, unknowns: Array) -> tuple[Array, Array]:
         """A and B."""
         pair = self.setting.matrix.pair(unknowns[:1], self.setting.log_hat_scale + unknowns[1:2])
         return np.exp(pair.log_pull) / self.setting.gamma, np.exp(unknowns[1:2])

@@ -317,9 +317,9 @@ class _Search:
             line = self.lines[k]
             if line.counts[0] is None or any(c is not None for c in line.counts[1:]):
                 continue
-            own = self.solved[k, n].free_entropy
+            highest = self.solved[k, n].free_entropy
             near = [self.solved[k, m].free_entropy for m in (n - 1, n + 1) if (k, m) in self.solved]
-            if all(f <= own + _SAME * (1 + abs(own)) for f in near):
+            if all(f <= highest + _SAME * (1 + abs(highest)) for f in near):
                 reach = range(max(n - 2, line.bottom), min(n + 2, line.top))
                 asked |= {(k, m): self.solved[k, n] for m in reach if not self._has_one_root(k, m)}
         if not asked:
