@@ -456,3 +456,31 @@ def test_a_class_held_just_behind_the_fold_of_its_own_equation():
     found = [ww.solve(problem, alpha) for alpha in np.linspace(2.4025, 2.403, 41)]
     assert {np.count_nonzero(s.weight_overlap) for s in found} == {48}
     assert not rising(found)
+
+
+@pytest.mark.slow
+def test_a_branch_that_goes_on_in_another_family():
+    """Two nearly equal sizes: spinodals stood where one of the curves ends, not where the branch does."""
+    problem = ww.Problem(
+        "clip(x,-0.5,1.3)",
+        standardised(
+            np.array([-1.82122, -1.488084, 0.020422, 0.883158, 1.251486, 1.477335]),
+            np.array([0.04596, 0.19701, 0.41504, 0.17419, 0.14762, 0.02018]),
+        ),
+        normalised(
+            (-1.267883250206481, -1.2678831689969516, -0.7206404047586414, 0.6945341070273151),
+            (0.34997354, 0.10005626, 0.30508126, 0.24488894),
+        ),
+        channel=0.4948,
+        gamma=0.0002124,
+    )
+    listed = ww.transitions(problem, 0.0015)
+    assert len(listed) >= 2
+    assert not transitions_hold(problem, listed, 0.0015, [])
+    for t in listed:
+        begin, end = (
+            [sum(s.is_stable for s in ww.solutions(problem, a * (1 + e))) for e in (-1e-5, 1e-5)]
+            for a in t.spinodals
+        )
+        assert begin[1] == begin[0] + 1
+        assert end[1] == end[0] - 1

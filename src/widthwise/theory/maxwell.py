@@ -22,7 +22,7 @@ from .families import specialised_families
 from .families.base import Family
 from .families.classes import ClassFamily, ThresholdFamily
 from .families.features import FeaturePoint, FeatureProblem
-from .families.followed import follow
+from .families.followed import follow, followed_end
 from .families.universal import UniversalFamily, perfect_solutions
 from .setting import setting_of
 from .solution import Solution
@@ -44,6 +44,8 @@ _NOTHING = -1  # number of the segment that is no part of a curve, where labels 
 _N_STEPS, _RTOL = 16, 1e-12
 _LEAST_ALPHA, _MOST_ALPHA = 1e-14, 1e12  # beyond which nothing is computed
 _N_FEATURE_STEPS, _FEATURE_RTOL = 60, 1e-13
+_INSIDE = 1e-6  # how far beside a fold a branch is looked at, in α
+_LARGE_ALPHA = 1e10  # beyond which curves are not traced to their ends
 _APART = 0.8  # steps of α in the search for the last jump
 _DEEPEST = 60  # halvings of an interval in which branches end before they cross
 
@@ -80,34 +82,52 @@ class Segment:
         """Whether the whole segment is known; else it is only followed."""
         return self.family is None or _is_traced(self.family)
 
-    @property
-    def begin(self) -> float:
-        """Smallest α of the segment: a fold, or where the family begins."""
-        return min(self._ends)
+    def begin(self, near: Solution) -> float:
+        """Smallest α of the stable part: a fold, or where the family begins; ``near`` is a solution on it."""
+        low, _ = self._ends
+        if not self._can_be_followed:
+            return low
+        if self._has_fold(low):
+            inside = self.at(low * (1 + _INSIDE), near)
+            return low if inside is not None and inside.is_stable else followed_end(near, -1)
+        followed = followed_end(near, -1)
+        return min(low, followed) if self.is_traced else followed  # it may go on in another family
+
+    def end(self, near: Solution) -> float:
+        """Largest α of the segment: a fold, or infinity."""
+        _, high = self._ends
+        if self._has_fold(high):
+            return high
+        # A curve that ends at large α goes on to infinite α, and at any other may go on in another family.
+        is_endless = not self._can_be_followed or (self.is_traced and high > _LARGE_ALPHA)
+        return math.inf if is_endless else followed_end(near, 1)
 
     @property
-    def end(self) -> float:
-        """Largest α of the segment: a fold, or infinity."""
-        return max(self._ends)
+    def _can_be_followed(self) -> bool:
+        return isinstance(self.family, ClassFamily | ThresholdFamily)
+
+    def _has_fold(self, alpha: float) -> bool:
+        """Whether the segment ends in a fold at this α."""
+        return any(math.isclose(fold, alpha, rel_tol=1e-9) for fold in self._folds)
+
+    @property
+    def _folds(self) -> list[float]:
+        """α of the folds at its ends; one belongs to both of its segments."""
+        if self.family is None or not self.is_traced or self.number == _NOTHING:
+            return []
+        folds, cuts = self.family.folds, _cuts(self.family)
+        beside = cuts[max(self.number - 1, 0) : self.number + 1]
+        return [float(alpha) for alpha in np.exp(folds.log_alpha[np.isin(folds.u, beside)])]
 
     @property
     def _ends(self) -> tuple[float, float]:
+        """Smallest and largest α on the curve of the family."""
         if self.family is None or not self.is_traced or self.number == _NOTHING:
             return 0.0, math.inf
         nodes, _ = self.family.curve
-        own = nodes.log_alpha[_numbers(self.family) == self.number]
-        # A fold belongs to both of its segments.
-        folds = self.family.folds
-        cuts = _cuts(self.family)
-        beside = [c for c in (cuts[self.number - 1 : self.number] if self.number else []) if c in folds.u]
-        beside += [c for c in cuts[self.number : self.number + 1] if c in folds.u]
-        own = np.concatenate([own, *(folds.log_alpha[folds.u == c] for c in beside)])
-        if not own.size:
-            return 0.0, math.inf
-        # An end at large α that is no fold is no end: the curve goes on to infinite α.
-        top = max((float(folds.log_alpha[folds.u == c][0]) for c in beside), default=-math.inf)
-        high = math.exp(top) if own.max() <= top + 1e-9 else math.inf
-        return float(np.exp(own.min())), high
+        own = np.exp(nodes.log_alpha[_numbers(self.family) == self.number])
+        own = np.concatenate([own, self._folds])
+        return (float(own.min()), float(own.max())) if own.size else (0.0, math.inf)
 
 
 def _is_traced(family: Family) -> bool:

@@ -18,7 +18,13 @@ from .._threads import one_thread
 from ..ingredients.weights import Gaussian
 from ..problem import Problem
 from .errors import check_error, with_error
-from .families import has_few_classes, specialised_families, universal_family, universal_solutions
+from .families import (
+    followed_branches,
+    has_few_classes,
+    specialised_families,
+    universal_family,
+    universal_solutions,
+)
 from .families.base import Family
 from .families.features import has_many_features, solve_features
 from .families.many import solve_many
@@ -127,8 +133,9 @@ def _curve(problem: Problem, alpha: np.ndarray, branch: str, theory: str, error:
     if error is not None:
         check_error(problem, error)
     ranked = all_solutions(problem, alpha, theory)
-    if branch == "equilibrium" and any(at and not at[0].is_equilibrium for at in ranked):
-        warnings.warn(exact_reason(problem), InexactPotentialWarning, stacklevel=3)
+    reason = exact_reason(problem)
+    if reason and branch == "equilibrium" and any(at and not at[0].is_equilibrium for at in ranked):
+        warnings.warn(reason, InexactPotentialWarning, stacklevel=3)
     points = [_pick(problem, a, at, branch) for a, at in zip(alpha, ranked, strict=True)]
     curve = LearningCurve(problem, branch, points, theory)
     return curve if error is None else with_error(curve, error)
@@ -200,6 +207,11 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
         for i, solution in zip(found.index, family.solutions(found.points, alpha[found.index]), strict=True):
             if not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
+    for branch in followed_branches(problem, theory) if not is_many else ():
+        for i, a in enumerate(alpha.tolist()):
+            found_there = branch.at(a)
+            if found_there is not None and not any(same_solution(found_there, other) for other in at[i]):
+                at[i].append(found_there)
     if is_many:
         find = solve_features if has_many_features(setting) else solve_many
         for i, solution in find(setting, alpha):

@@ -18,7 +18,7 @@ from ..problem import Problem
 from .families import has_few_classes, specialised_families, universal_family
 from .families.classes import ClassFamily, ThresholdFamily
 from .families.features import FeatureProblem, feature_problem, has_many_features
-from .families.followed import birth_along, follow, followed_end
+from .families.followed import birth_along, follow
 from .families.universal import can_be_perfect
 from .maxwell import MOST_LISTED, Segment, feature_jumps, maxwell_point, segment_of
 from .onsets import NEAR_BIRTH, Birth, births, first_unit, log_pulls, onset_criterion, where_pulled
@@ -248,9 +248,8 @@ def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) ->
         return _between(problem, low, middle, depth + 1) + _between(problem, middle, high, depth + 1)
     spinodals = None
     if has_few_classes(setting_of(problem)) or readout_classes(problem) is None:
-        begin = new.begin if new.is_traced else followed_end(after, -1)
-        end = min(old.end, _unstable_from(old, before)) if old.is_traced else followed_end(before, 1)
-        spinodals = begin, end
+        end = old.end(before)
+        spinodals = new.begin(after), min(end, _unstable_from(old, before)) if old.is_traced else end
     jumps = _first_order(problem, spinodals, *crossing)
     return [*_born_along(old, low, before), *jumps, *_born_along(new, after, high)]
 

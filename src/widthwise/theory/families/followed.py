@@ -26,7 +26,7 @@ from ..units import Root
 from .base import ACCEPTED, Points
 from .classes import ClassFamily, ThresholdFamily
 
-__all__ = ["birth_along", "follow", "followed_end"]
+__all__ = ["Branch", "birth_along", "follow", "followed_end"]
 
 _LONGEST = 0.5  # step in ln α
 # Steps that are too long where a branch ends: if it is asked whether it goes on, and where it ends.
@@ -48,6 +48,9 @@ class _Held(ThresholdFamily):
         super().__init__(setting, (0, 0))
         self._snr = snr
         self.n_learnt = int(np.count_nonzero(snr))
+
+    def __repr__(self) -> str:
+        return f"_Held({np.count_nonzero(self._snr)} of {self._snr.size} classes learnt)"
 
     def snr(self, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False) -> np.ndarray:
         return np.tile(self._snr, (pull.size, 1))
@@ -107,6 +110,31 @@ def followed_end(solution: Solution, way: int) -> float:
     return math.inf if way > 0 else 0.0
 
 
+class Branch:
+    """Everything that a stable solution leads to, up and down to where it ends.
+
+    For what a traced curve misses: next to where two classes of nearly one size part it may have a bend so
+    sharp that it cannot be followed over its own parameter.
+    """
+
+    def __init__(self, solution: Solution) -> None:
+        self._path = _Path.of(solution)
+        self._places = [self._path.start]
+        for end in _FAR:
+            self._path.walked(end, _SHORTEST_AT_END, self._places)
+        reached = [place.log_alpha for place in self._places]
+        self.begin, self.end = math.exp(min(reached)), math.exp(max(reached))
+
+    def at(self, alpha: float) -> Solution | None:
+        """The solution at α, if the branch has one."""
+        if not self.begin <= alpha <= self.end:
+            return None
+        target = math.log(alpha)
+        near = min(self._places, key=lambda place: abs(place.log_alpha - target))
+        place = replace(self._path, start=near).walked(target)
+        return self._path.solution(place, alpha) if place.log_alpha == target else None
+
+
 def birth_along(solution: Solution, number: int) -> float:
     """α at which class ``number`` leaves 0 on the branch of a solution that is near; NaN if there is none.
 
@@ -145,8 +173,10 @@ class _Path:
         )
         return _Held(self.setting, place.snr).solutions(points, np.array([alpha]))[0]
 
-    def walked(self, target: float, shortest: float = _SHORTEST) -> _Place:
-        """The place at ln α = target, or the last one on the way there."""
+    def walked(
+        self, target: float, shortest: float = _SHORTEST, passed: list[_Place] | None = None
+    ) -> _Place:
+        """The place at ln α = target, or the last one on the way there; ``passed`` takes those on the way."""
         here, step = self._solved(self.start), _LONGEST
         if here is None:
             return self.start
@@ -162,6 +192,8 @@ class _Path:
                 step = 0.5 * min(step, abs(rest))
             else:
                 here, step = new, 2 * step
+                if passed is not None:
+                    passed.append(here)
         return here
 
     def _step(self, here: _Place, log_alpha: float) -> _Place | None:
@@ -192,7 +224,10 @@ class _Path:
         little = moving[_snr(ahead.unknowns[2:]) <= 0]
         if not little.size:
             return None
-        new = self._solved(ahead.put(little, np.zeros(little.size)))
+        rest = ahead.put(little, np.zeros(little.size))
+        if not rest.snr.any():  # nothing is learnt any more: another branch
+            return None
+        new = self._solved(rest)
         if new is None or np.max(np.abs(new.unknowns[:2] - here.unknowns[:2])) > _MOST_MOVED:
             return None
         return new if not new.moves[little].any() and self._is_stable(new) else None
