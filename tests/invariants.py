@@ -161,7 +161,7 @@ def ranked(found: Sequence[ww.Solution]) -> list[str]:
             is_known = [np.isinf(s.weight_overlap_hat) for s in (one, other)]
             if np.any(is_known[0] != is_known[1]):  # weights known exactly, and all but exactly
                 continue
-            if one.branch == other.branch and _distance(one, other) < 1e-7:
+            if one.branch == other.branch and _distance(one, other) < 1e-7 and _has_same_snr(one, other):
                 violations.append(f"one solution twice at alpha={alpha!r}: error {one.excess_error!r}")
     return violations
 
@@ -274,6 +274,13 @@ def _has_rival(s: ww.Solution, room: float) -> bool:
     there = ww.solutions(s.problem, s.alpha)
     rivals = [r for r in there if abs(r.free_entropy - s.free_entropy) <= 10 * room]
     return any(_distance(one, other) > 1e-6 for i, one in enumerate(rivals) for other in rivals[:i])
+
+
+def _has_same_snr(one: ww.Solution, other: ww.Solution) -> bool:
+    """Whether x agrees too, which still differs where units are all but known."""
+    snr = np.stack([one.weight_overlap_hat, other.weight_overlap_hat])
+    snr = snr[:, np.all((snr > 0) & np.isfinite(snr), axis=0)]
+    return bool(np.all(np.abs(np.diff(np.log(snr), axis=0)) < 1e-4))
 
 
 # ---------------------------------------------------------------------- numbers they share
