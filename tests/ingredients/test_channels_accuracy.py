@@ -100,6 +100,17 @@ def test_deficit_has_relative_accuracy(channel, power):
     assert channel.free_entropy_deficit(np.full((2, 3), 0.3 * power), power).shape == (2, 3)
 
 
+@pytest.mark.parametrize(
+    ("channel", "power"),
+    [(Nonlinear("x**2", 1.276), 0.2548495), (Nonlinear("abs(x)", 0.7), 0.3), (Nonlinear("x**2", 0.05), 0.02)],
+)
+def test_deficit_where_nothing_is_known(channel, power):
+    """Labels without the sign of λ: ψ' rises steeply from 0 as something becomes known (7e-10 was missed)."""
+    gap = power * np.array([0.9, 0.99, 0.999, 1 - 1e-6, 1.0])
+    plain = channel.free_entropy_known(power) - channel.free_entropy(gap, power)
+    assert np.all(np.abs(channel.free_entropy_deficit(gap, power) - plain) < 5e-12)
+
+
 def test_gaussian_deficit():
     gap = np.array([1e-300, 1e-20, 0.1, 3.0])
     np.testing.assert_allclose(

@@ -26,8 +26,9 @@ __all__ = ["Channel", "positive", "set_shift", "special"]
 
 # Gaps below this are taken for it: a curvature V^(-3/2), of labels without noise, still fits a float there.
 _LEAST_GAP = 1e-190
-# In the root of the gap, where ψ' is smooth up to 0 or diverges as 1/root, and graded towards 0.
-_DEFICIT_EDGES = np.array([0.0, 2.0**-9, 2.0**-6, 2.0**-4, 2.0**-2, 1.0])
+# In the root of the gap, where ψ' is smooth up to 0 or diverges as 1/root, graded towards 0 and towards the
+# largest gap, where ψ' of labels that do not tell the sign of λ has a root of its own.
+_DEFICIT_EDGES = np.array([0.0, 2.0**-9, 2.0**-6, 2.0**-4, 2.0**-2, 0.75, 1 - 2.0**-4, 1 - 2.0**-7, 1.0])
 
 
 class Channel:
