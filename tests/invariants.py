@@ -277,8 +277,10 @@ def _has_rival(s: ww.Solution, room: float) -> bool:
 
 
 def _has_same_snr(one: ww.Solution, other: ww.Solution) -> bool:
-    """Whether x agrees too, which still differs where units are all but known."""
+    """Whether x agrees too, which still differs where units are all but known, or hardly learnt."""
     snr = np.stack([one.weight_overlap_hat, other.weight_overlap_hat])
+    if np.any((snr[0] > 0) != (snr[1] > 0)):
+        return False
     snr = snr[:, np.all((snr > 0) & np.isfinite(snr), axis=0)]
     return bool(np.all(np.abs(np.diff(np.log(snr), axis=0)) < 1e-4))
 
