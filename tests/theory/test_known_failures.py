@@ -484,3 +484,21 @@ def test_a_branch_that_goes_on_in_another_family():
         )
         assert begin[1] == begin[0] + 1
         assert end[1] == end[0] - 1
+
+
+def test_a_rare_readout_that_is_known_beside_one_that_is_learnt_in_part():
+    """More than sixteen sizes: the largest units had to be learnt in part too, and nothing was resolved."""
+    v, p = np.arange(1.0, 62.0) ** -1.2244, np.full(61, 1 / 61)
+    laws = [normalised(v, p), normalised(np.append(-1.5257, v), np.append(1e-12, (1 - 1e-12) * p))]
+    without, rare = (
+        ww.solve(
+            ww.Problem(
+                "sign(he2(x))", "rademacher", law, channel=ww.channels.StudentT(0.8267, 2.135), gamma=3.803
+            ),
+            0.091,
+        )
+        for law in laws
+    )
+    assert rare.is_converged
+    assert rare.excess_error == pytest.approx(without.excess_error, rel=1e-8)
+    assert np.count_nonzero(without.weight_overlap) == 1

@@ -123,10 +123,12 @@ def _beside(setting: Setting, alpha: np.ndarray, best: dict[int, Solution]) -> I
         for moving in range(max(n - 1, 1), min(n + 2, _N_TRACED, len(setting.classes))):
             asked.setdefault(moving, []).append(i)
     for moving, rows in asked.items():
-        family = _traced(setting.problem, setting.theory, moving)
-        found = family.crossings(alpha[rows])
-        index = np.array(rows)[found.index]
-        yield from zip(index.tolist(), family.solutions(found.points, alpha[index]), strict=True)
+        # Larger readouts are learnt in part, or known if they can be.
+        for n_known in (0, moving) if setting.units.can_be_known else (0,):
+            family = _traced(setting.problem, setting.theory, moving, n_known)
+            found = family.crossings(alpha[rows])
+            index = np.array(rows)[found.index]
+            yield from zip(index.tolist(), family.solutions(found.points, alpha[index]), strict=True)
 
 
 def _n_learnt(solution: Solution) -> int:
@@ -135,8 +137,8 @@ def _n_learnt(solution: Solution) -> int:
 
 
 @lru_cache(maxsize=256)
-def _traced(problem: Problem, theory: str, moving: int) -> ClassFamily:
-    return ClassFamily(setting_of(problem, theory), moving, Root.HIGHEST, Root.ZERO)
+def _traced(problem: Problem, theory: str, moving: int, n_known: int) -> ClassFamily:
+    return ClassFamily(setting_of(problem, theory), moving, Root.HIGHEST, Root.ZERO, n_known)
 
 
 def _searched(setting: Setting, alpha: np.ndarray) -> Iterator[tuple[int, Solution]]:
