@@ -202,16 +202,18 @@ class Run(Plotted):
 
     @explained
     def to_inference_data(self) -> Any:
-        """An ArviZ ``InferenceData`` of the settled observables, for R-hat, effective sizes and plots."""
+        """The settled observables as ArviZ takes them, for R-hat, effective sizes and plots.
+
+        An ``InferenceData``, or from ArviZ 1.0 on the ``DataTree`` that has taken its place.
+        """
         import arviz
 
         statistics = [name for name in ("acceptance", "energy", "step_size", "drift") if name in self.settled]
-        observables = self.settled.drop_vars(statistics)
-        data = arviz.InferenceData(posterior=observables)
+        groups = {"posterior": self.settled.drop_vars(statistics)}
         if statistics:
-            add: Any = data.add_groups
-        add(sample_stats=self.settled[statistics])
-        return data
+            groups["sample_stats"] = self.settled[statistics]
+        kind: Any = arviz.InferenceData
+        return kind.from_dict(groups) if hasattr(kind, "from_dict") else kind(**groups)
 
     def summary(self) -> dict[str, Any]:
         """The row of a table: settings, status and averages."""

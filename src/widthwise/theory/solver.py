@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,6 @@ from ..ingredients.weights import Gaussian
 from ..problem import Problem
 from .errors import check_error, with_error
 from .families import (
-    followed_branches,
     has_few_classes,
     specialised_families,
     universal_family,
@@ -27,6 +27,7 @@ from .families import (
 )
 from .families.base import Family
 from .families.features import has_many_features, solve_features
+from .families.followed import Branch
 from .families.many import solve_many
 from .families.universal import can_be_perfect, perfect_solutions
 from .setting import THEORIES, setting_of
@@ -50,6 +51,8 @@ BRANCHES = ("equilibrium", "universal", "specialised")
 
 ALPHA_RANGE = (1e-14, 1e12)
 """Where solutions are computed reliably."""
+
+_LONGER = 1e-4  # by how much of α a branch goes beyond the end of a curve
 
 BEYOND = "alpha is beyond what is computed"
 
@@ -207,7 +210,7 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
         for i, solution in zip(found.index, family.solutions(found.points, alpha[found.index]), strict=True):
             if not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
-    for branch in followed_branches(problem, theory) if not is_many else ():
+    for branch in _branches_beyond(problem, theory) if not is_many else ():
         for i, a in enumerate(alpha.tolist()):
             found_there = branch.at(a)
             if found_there is not None and not any(same_solution(found_there, other) for other in at[i]):
@@ -230,6 +233,25 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
         there = [f for j, f in lost if j == i]
         ranked.append([] if a > reach else _ranked(problem, float(a), here, there, reason))
     return ranked
+
+
+@lru_cache(maxsize=64)
+def _branches_beyond(problem: Problem, theory: str) -> tuple[Branch, ...]:
+    """What goes on where one of several curves over the same parameter ends within the range."""
+    found: list[Branch] = []
+    for family in specialised_families(problem, theory):
+        if not family.is_sheet:
+            continue
+        nodes, is_joined = family.curve
+        for i in np.nonzero(~is_joined)[0]:
+            (end,) = family.solutions(nodes[np.array([i])])
+            if not end.is_stable or not nodes.u[i] < family.grid[-1]:
+                continue
+            branch = Branch(end)
+            is_longer = branch.end > end.alpha * (1 + _LONGER)
+            if is_longer and not any(np.isclose(branch.end, b.end, rtol=1e-6) for b in found):
+                found.append(branch)
+    return tuple(found)
 
 
 def _ranked(

@@ -25,13 +25,11 @@ from ..solution import Solution
 from ..units import Root
 from .base import Family
 from .classes import ClassFamily, ThresholdFamily
-from .followed import Branch
 from .profile import ProfileFamily
 from .universal import UniversalFamily
 
 __all__ = [
     "FEW_CLASSES",
-    "followed_branches",
     "has_few_classes",
     "specialised_families",
     "universal_family",
@@ -40,8 +38,6 @@ __all__ = [
 
 FEW_CLASSES = 16
 """Up to this many distinct |readouts| every ordered choice of roots is traced; beyond, see :mod:`many`."""
-
-_LONGER = 1e-4  # by how much a branch goes beyond the end of a curve
 
 
 def has_few_classes(setting: Setting) -> bool:
@@ -113,25 +109,6 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
                 above = ClassFamily(setting, moving, Root.ABOVE, Root.LOWEST, n_known)
                 is_other = moving > n_known and _differ(highest, above)
                 found += [highest, above] if is_other else [highest]
-    return tuple(found)
-
-
-@lru_cache(maxsize=64)
-def followed_branches(problem: Problem, theory: str = "main") -> tuple[Branch, ...]:
-    """What goes on where one of several curves over the same parameter ends within the range."""
-    found: list[Branch] = []
-    for family in _specialised(problem, theory):
-        if family._sheet is None:
-            continue
-        nodes, is_joined = family.curve
-        for i in np.nonzero(~is_joined)[0]:
-            (end,) = family.solutions(nodes[np.array([i])])
-            if not end.is_stable or not nodes.u[i] < family.grid[-1]:
-                continue
-            branch = Branch(end)
-            is_longer = branch.end > end.alpha * (1 + _LONGER)
-            if is_longer and not any(np.isclose(branch.end, b.end, rtol=1e-6) for b in found):
-                found.append(branch)
     return tuple(found)
 
 

@@ -228,6 +228,11 @@ class Family(ABC):
                 break
         return Points.joined(parts)
 
+    @property
+    def is_sheet(self) -> bool:
+        """Whether there are other solutions z at the same u, on another curve."""
+        return self._sheet is not None
+
     def sheets(self) -> list[Family]:
         """The family itself, or one for each of several solutions z that it has at the same u.
 
