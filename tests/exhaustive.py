@@ -64,7 +64,7 @@ def _search(equations: Equations, rng: np.random.Generator, n_starts: int) -> li
 def _free_entropy(equations: Equations, log_snr: np.ndarray, log_coupling: float) -> float:
     try:
         return equations.described(log_snr, log_coupling).free_entropy
-    except RuntimeError:  # the mmse could not be inverted: too far out
+    except (RuntimeError, FloatingPointError):  # the mmse could not be inverted: too far out
         return -math.inf
 
 

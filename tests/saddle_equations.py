@@ -183,7 +183,7 @@ class Equations:
             u = u if learnt.size > _FEW else root(equations, u, options={"xtol": 1e-13}).x
             if not np.max(np.abs(equations(u))) < _SOLVED or np.any(u[:-1] < LEAST_LOG_SNR - 1):
                 return None
-        except (RuntimeError, ValueError):  # the mmse could not be inverted: too far out
+        except (RuntimeError, ValueError, FloatingPointError):  # the mmse could not be inverted: too far out
             return None
         slope = None
         if learnt.size <= _FEW:

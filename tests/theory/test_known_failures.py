@@ -502,3 +502,37 @@ def test_a_rare_readout_that_is_known_beside_one_that_is_learnt_in_part():
     assert rare.is_converged
     assert rare.excess_error == pytest.approx(without.excess_error, rel=1e-8)
     assert np.count_nonzero(without.weight_overlap) == 1
+
+
+def test_many_sizes_at_three_kinds_of_roots():
+    """What is the middle root of one size is the highest of the next: which were tried depended on alpha."""
+    problem = ww.Problem(
+        "sign(x-0.3)+0.2*x**2",
+        standardised(
+            np.array([-1.371, -0.686, -0.565, 0.45, 0.494, 0.914, 1.016, 1.818]),
+            np.array([0.19, 0.131, 0.189, 0.084, 0.095, 0.005, 0.235, 0.071]),
+        ),
+        normalised(np.arange(1.0, 21.0) ** -0.677, np.full(20, 0.05)),
+        channel=2.528 / 4.365**2,
+        gamma=1.497,
+    )
+    curve = [ww.solve(problem, a) for a in np.linspace(2.098, 2.122, 7)]
+    assert all(np.count_nonzero(s.weight_overlap) == 4 and s.weight_overlap.max() < 1 for s in curve)
+    error = np.array([s.excess_error for s in curve])
+    assert np.all(np.abs(np.diff(error, 2)) < 0.01 * np.abs(np.diff(error)).mean())
+
+
+def test_labels_without_noise_and_units_that_are_all_but_known():
+    """The curve of units that are all but known ends at an alpha of 1e-76, and was followed from there."""
+    problem = ww.Problem(
+        "min(x,1)",
+        standardised(np.array([-2.423, -0.327, 0.727]), np.array([0.1155, 0.3445, 0.54])),
+        normalised(
+            np.array([-0.405, -0.36, 0.0, 1.969, 2.889]), np.array([0.0071, 0.3488, 0.5, 0.0557, 0.0884])
+        ),
+        channel=ww.channels.Sign(shift=0.0),
+        gamma=0.09122,
+    )
+    there = ww.solutions(problem, 0.1585)
+    assert there[0].is_equilibrium and there[0].is_stable
+    assert 0.99 < there[0].weight_overlap.max() < 1

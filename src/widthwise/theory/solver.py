@@ -26,6 +26,7 @@ from .families import (
     universal_solutions,
 )
 from .families.base import Family
+from .families.exchange import can_be_exchanged, exchanged
 from .families.features import has_many_features, solve_features
 from .families.followed import Branch
 from .families.many import solve_many
@@ -222,6 +223,10 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
                 lost.append((i, np.inf))
             elif not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
+    if can_be_exchanged(setting) and not (is_many and has_many_features(setting)):
+        for i, solution in exchanged(setting, alpha, at):
+            if not any(same_solution(solution, other) for other in at[i]):
+                at[i].append(solution)
     for i, solution in enumerate(perfect_solutions(setting, alpha)):
         at[i].append(solution)
     reach = _reach(problem, theory)
@@ -245,7 +250,8 @@ def _branches_beyond(problem: Problem, theory: str) -> tuple[Branch, ...]:
         nodes, is_joined = family.curve
         for i in np.nonzero(~is_joined)[0]:
             (end,) = family.solutions(nodes[np.array([i])])
-            if not end.is_stable or not nodes.u[i] < family.grid[-1]:
+            is_within = nodes.u[i] < family.grid[-1] and ALPHA_RANGE[0] < end.alpha < ALPHA_RANGE[1]
+            if not end.is_stable or not is_within:
                 continue
             branch = Branch(end)
             is_longer = branch.end > end.alpha * (1 + _LONGER)

@@ -9,6 +9,7 @@ Here is which of them a problem has; each is made once and keeps its traced curv
 ``profile``, ``continuous_profile``     readouts with a density: one profile 𝒬_W(v)
 ``many``, ``threshold_table``           many classes: their number is chosen by the potential
 ``followed``                            one solution of a discrete law, followed in α to its end
+``exchange``                            classes with three roots or more: solutions next to known ones
 ``features``                            many classes without a quadratic part: each a scalar problem
 ======================================  ====================================================================
 """

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..._arrays import Array, Bools, Integers
+from ...ingredients.scalar_channel import SNR_MAX
 from ...numerics.roots import newton_rows
 from ..setting import Setting, class_averages
 from ..solution import Solution
@@ -26,7 +27,7 @@ from ..units import Root
 from .base import ACCEPTED, Points
 from .classes import ClassFamily, ThresholdFamily
 
-__all__ = ["Branch", "birth_along", "follow", "followed_end"]
+__all__ = ["Branch", "birth_along", "follow", "followed_end", "solution_near"]
 
 _LONGEST = 0.5  # step in ln α
 # Steps that are too long where a branch ends: if it is asked whether it goes on, and where it ends.
@@ -91,6 +92,16 @@ def _snr(coordinates: Array) -> Array:
     """The inverse; may be negative."""
     from_first = coordinates - math.log(_SMALL)
     return np.where(from_first < 0, _SMALL * (1 + from_first), _SMALL * np.exp(np.maximum(from_first, 0.0)))
+
+
+def solution_near(
+    setting: Setting, alpha: float, snr: Array, log_tilt: float, log_coupling: float
+) -> Solution | None:
+    """The solution at α near given x of all classes, ln τ and ln B, if Newton's method finds one."""
+    place = _Place(math.log(alpha), np.array([log_tilt, log_coupling]), snr).put(np.arange(snr.size), snr)
+    path = _Path(setting, place)
+    found = path.solved(place)
+    return None if found is None else path.solution(found, alpha)
 
 
 def follow(solution: Solution, alpha: float) -> Solution | None:
@@ -177,7 +188,7 @@ class _Path:
         self, target: float, shortest: float = _SHORTEST, passed: list[_Place] | None = None
     ) -> _Place:
         """The place at ln α = target, or the last one on the way there; ``passed`` takes those on the way."""
-        here, step = self._solved(self.start), _LONGEST
+        here, step = self.solved(self.start), _LONGEST
         if here is None:
             return self.start
         for _ in range(_N_STEPS):
@@ -202,7 +213,7 @@ class _Path:
         by = log_alpha - here.log_alpha
         expected = here.unknowns + by * here.tangent
         ahead = replace(here, log_alpha=log_alpha, unknowns=expected)
-        new = self._solved(ahead)
+        new = self.solved(ahead)
         if new is None or not self._is_near(here, new, by) or not self._is_stable(new):
             return self._without_vanishing(here, ahead)
         return new
@@ -227,12 +238,12 @@ class _Path:
         rest = ahead.put(little, np.zeros(little.size))
         if not rest.snr.any():  # nothing is learnt any more: another branch
             return None
-        new = self._solved(rest)
+        new = self.solved(rest)
         if new is None or np.max(np.abs(new.unknowns[:2] - here.unknowns[:2])) > _MOST_MOVED:
             return None
         return new if not new.moves[little].any() and self._is_stable(new) else None
 
-    def _solved(self, place: _Place) -> _Place | None:
+    def solved(self, place: _Place) -> _Place | None:
         """The solution at the α of a place, from its unknowns; classes that cannot stay at 0 leave it."""
         new = self.newton(place)
         if new is None:
@@ -268,7 +279,8 @@ class _Path:
                 return None
         snr = place.snr.copy()
         snr[place.moves] = _snr(y[0, 2:])
-        if not (np.all(np.isfinite(tangent)) and np.all(np.isfinite(y)) and np.all(snr[place.moves] > 0)):
+        is_finite = np.all(np.isfinite(tangent)) and np.all(np.isfinite(y))
+        if not is_finite or not np.all((snr[place.moves] > 0) & (snr[place.moves] < SNR_MAX)):
             return None
         log_alpha = place.log_alpha if birth is None else self._equations(place, y)[2]
         return _Place(log_alpha, y[0], snr, float(residual[0]), tangent)
