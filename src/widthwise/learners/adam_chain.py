@@ -46,7 +46,10 @@ class AdamChain(JaxChain):
         n_blocks = len(self._data.labels)
 
         def update(network: Any, moments: Any, key: Any, data: Data) -> Any:
-            blocks = jax.random.permutation(key, n_blocks)[:n_drawn]
+            if n_drawn == 1:  # sorting thousands of small blocks would take longer than the gradient
+                blocks = jax.random.randint(key, (1,), 0, n_blocks)
+            else:
+                blocks = jax.random.permutation(key, n_blocks)[:n_drawn]
             n_samples = jnp.sum(data.counts[blocks])
             value, gradient = model.likelihood_and_gradient(network, data, blocks)
             loss, descent = jax.tree.map(lambda x: -x / n_samples, (value, gradient))
