@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import textwrap
+from types import SimpleNamespace
 
 import pytest
 
@@ -397,6 +398,11 @@ def test_estimate_is_measured_and_corrected_by_what_was_run(tmp_path):
         run_tasks([unknown], tmp_path, executor=threads, progress=False)
         (entry,) = open_store(tmp_path).entries().values()
         again = estimate([unknown], threads, [entry])
+        # A short task that took long to begin says nothing of long ones; a long one does.
+        tiny = Task(PROBLEMS[0], 20, 2.0, 0, "hmc", {"iterations": 2})
+        begun, slow = (SimpleNamespace(task=t, status="done", seconds=1e4) for t in (tiny, large))
+        assert estimate([large], threads, [begun]).seconds[large.key] < 100
+        assert estimate([large], threads, [slow]).seconds[large.key] > 1000
     assert again.seconds[unknown.key] == entry.seconds
     # Two copies of the inputs at least.
     assert memory_needed(large) > 2 * 4 * 80 * 12800

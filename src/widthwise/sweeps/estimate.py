@@ -39,6 +39,7 @@ __all__ = [
 _SAMPLES = 3000  # of a task, at most, in the measurement
 _MANY = 20_000  # tasks that are all looked at
 _SPREAD = 2000  # of more than that
+_LONG = 1.0  # seconds, of tasks that take longer than it takes to begin
 _BASE = 8e8  # bytes of a worker with JAX and a few compiled shapes, before any data (5.5e8 to 7.8e8 seen)
 
 
@@ -184,7 +185,10 @@ def duration(seconds: float) -> str:
 
 
 def _corrections(entries: Iterable[Entry], rate: float) -> dict[str, tuple[float, float]]:
-    """By learner: measured time over modelled time, and mean time, of results in the store."""
+    """By learner: measured time over modelled time, and mean time, of results in the store.
+
+    Short ones mostly begin, and say nothing of the ratio.
+    """
     ratios: dict[str, list[float]] = {}
     times: dict[str, list[float]] = {}
     for entry in list(entries)[-200:]:
@@ -192,7 +196,7 @@ def _corrections(entries: Iterable[Entry], rate: float) -> dict[str, tuple[float
             task = entry.task
             modelled = passes(task) * rate * _size(_shape(task))
             times.setdefault(task.learner, []).append(entry.seconds)
-            if modelled > 0:
+            if modelled > _LONG:
                 ratios.setdefault(task.learner, []).append(entry.seconds / modelled)
     return {
         name: (float(np.median(ratios[name])) if name in ratios else 1.0, float(np.mean(times[name])))
