@@ -229,6 +229,33 @@ def test_times_without_spread_are_refused():
         analyse([Crossing("homogeneous", 0.3, d, seed, 5.0, False) for d in (8, 12) for seed in (0, 1)])
 
 
+def test_chi_square_leaves_out_sizes_at_which_a_run_never_crossed():
+    from widthwise.studies.hardness import Crossing
+
+    rng = np.random.default_rng(5)
+    times = {d: 30 * np.exp(0.03 * d + 0.2 * rng.normal(size=6)) for d in (20, 30, 45, 60)}
+
+    def rows(is_cut):
+        return analyse(
+            [
+                Crossing("homogeneous", 0.3, d, seed, min(t, is_cut(d)), t > is_cut(d))
+                for d, own in times.items()
+                for seed, t in enumerate(own)
+            ],
+            n_bootstrap=20,
+        )
+
+    whole, cut = rows(lambda d: np.inf), rows(lambda d: np.median(times[60]) if d == 60 else np.inf)
+    without = [
+        chi_square(*zip(*[(d, t.mean(), t.std()) for d, t in times.items() if d < 60], strict=True), law)[2]
+        for law in ("exponential", "power")
+    ]
+    assert [row.chi_square for row in cut] == pytest.approx(without)
+    assert [row.chi_square for row in whole] != pytest.approx(without)
+    few = rows(lambda d: np.median(times[d]) if d > 30 else np.inf)
+    assert all(math.isnan(row.chi_square) for row in few)
+
+
 # --- the published data --------------------------------------------------------------------------
 
 

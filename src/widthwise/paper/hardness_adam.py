@@ -73,15 +73,17 @@ def draw(tables: Tables) -> Figure:
         crossings = crossings_of(tables.measured, LEVELS)
         draw_times(axes[:3, :2], crossings, tables.comparison, SHOWN)
         for ax, (law, name) in zip(axes[:3, 2], SHOWN.items(), strict=True):
-            draw_trajectories(ax, tables.traces.where(series=law), "excess_error")
+            draw_trajectories(ax, tables.traces.where(series=law), "excess_error", is_log=True)
             universal = tables.theory.where(series=law, line="universal").column("excess_error")[0]
             ax.axhline(universal, color="black", lw=0.9, ls=(0, (4, 1.6)))
             ax.axhline(2 * universal, color="black", lw=0.9, ls=(0, (1, 1.2)))
             ax.set(yscale="log", xlabel="gradient updates", title=f"{name}: batches of $n/4$")
             ax.set_ylabel("test error")
-            corner = {"loc": "lower left", "borderaxespad": 0.0, "fontsize": 6, "labelspacing": 0.3}
+            corner = {"loc": "upper right", "borderaxespad": 0.0, "fontsize": 6, "labelspacing": 0.3}
             if ax.get_legend_handles_labels()[0]:
-                ax.legend(frameon=False, handlelength=0.8, handletextpad=0.4, **corner)
+                ax.legend(
+                    frameon=False, handlelength=0.6, handletextpad=0.4, ncols=3, columnspacing=0.8, **corner
+                )
         for ax, law in zip(axes[3, :2], ("homogeneous", "gaussian"), strict=True):
             _draw_linear(ax, [c for c in crossings if c.readouts == law and c.threshold == THRESHOLDS[0]])
             ax.set_title(rf"{NAMES[law]}, $\varepsilon^* = {THRESHOLDS[0]}$")
@@ -99,11 +101,11 @@ def _draw_linear(ax: Any, crossings: Sequence[Any]) -> None:
     if not sizes:
         return
     for d in sizes:
-        times = [one.time for one in crossings if one.d == d]
-        mean = mean_of(times)
-        ax.errorbar(
-            d, mean.value, np.nan_to_num(mean.standard_error), color="0.2", marker="o", ms=4, elinewidth=0.8
-        )
+        own = [one for one in crossings if one.d == d]
+        mean = mean_of([one.time for one in own])
+        face = "white" if any(one.is_censored for one in own) else "0.2"
+        error = np.nan_to_num(mean.standard_error)
+        ax.errorbar(d, mean.value, error, color="0.2", mfc=face, marker="o", ms=4, elinewidth=0.8)
     x = np.linspace(sizes[0], sizes[-1], 100)
     for law, color in (("exponential", "#D55E00"), ("power", "#0072B2")):
         try:
@@ -125,7 +127,7 @@ def remarks(tables: Tables) -> list[str]:
         "are.",
         "Times are gradient updates until the moving average of ten of them is below the threshold, with "
         "the batch size that is fastest at each d; runs that never crossed count with their length in the "
-        "points (open markers) and as censored in the fits.",
+        "points (open markers) and as censored in the fits; χ² leaves out the d at which some never crossed.",
         f"Where our dimensions{ours} are not the paper's, the χ² are not comparable. "
         + likelier(tables.comparison)
         + " Fits are in the file of the table.",
@@ -139,8 +141,8 @@ ITEM = Item(
     caption="Gradient updates that Adam needs to bring the test error of a ReLU network below ε*, against "
     "d, for three readout laws (γ = 0.5, Δ = 10⁻⁴, α = 5): semilog with exponential fits (left), log-log "
     "with power-law fits (centre; shaded: 95 % interval of the exponent); trajectories of the test error "
-    "(right; shaded: one standard deviation over instances); the lowest threshold in linear scale with "
-    "both fits, and uniform readouts (bottom).",
+    "(right; shaded: one standard deviation of its logarithm over instances); the lowest threshold in "
+    "linear scale with both fits, and uniform readouts (bottom).",
     problems=PROBLEMS,
     theory=lambda settings: branch_rows(PROBLEMS, ALPHA, ("equilibrium", "universal")),
     tasks=lambda settings: chosen_tasks(PROBLEMS, "adam", ALPHA, LEVELS, settings),

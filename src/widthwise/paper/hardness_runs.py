@@ -251,8 +251,11 @@ def _draw_fit(ax: Any, fits: Table, sizes: Sequence[int], color: Any) -> None:
     ax.fill_between(d, np.minimum(*edges), np.maximum(*edges), color=color, alpha=0.13, linewidth=0)
 
 
-def draw_trajectories(ax: Any, traces: Table, quantity: str) -> None:
-    """Mean over instances of an observable along runs, one standard deviation shaded, a colour a d."""
+def draw_trajectories(ax: Any, traces: Table, quantity: str, *, is_log: bool = False) -> None:
+    """Mean over instances of an observable along runs, one standard deviation shaded, a colour a d.
+
+    ``is_log``: of its logarithm.
+    """
     from matplotlib import colormaps
 
     sizes = sorted(set(traces.column("d")))
@@ -261,7 +264,9 @@ def draw_trajectories(ax: Any, traces: Table, quantity: str) -> None:
         runs = [run for _, run in traces.where(d=int(d)).groups("seed")]
         steps = runs[0].column("iteration")
         values = np.array([run.column(quantity) for run in runs if len(run) == len(runs[0])])
+        values = np.log(values) if is_log else values
         mean, spread = values.mean(axis=0), values.std(axis=0)
-        ax.plot(steps, mean, color=color, lw=1.2, label=f"$d = {int(d)}$")
-        ax.fill_between(steps, mean - spread, mean + spread, color=color, alpha=0.2, linewidth=0)
+        low, middle, high = (np.exp(y) if is_log else y for y in (mean - spread, mean, mean + spread))
+        ax.plot(steps, middle, color=color, lw=1.2, label=f"$d = {int(d)}$")
+        ax.fill_between(steps, low, high, color=color, alpha=0.2, linewidth=0)
     marks.tidy(ax)

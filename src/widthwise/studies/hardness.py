@@ -214,7 +214,7 @@ class HardnessRow:
     n_runs: int
     n_censored: int
     chi_square: float
-    """As the paper's: NaN where some d has fewer than two runs that crossed."""
+    """As the paper's, over the d at which every run crossed; NaN if these are fewer than three."""
     a: float
     b: float
     low: float
@@ -269,10 +269,10 @@ def _row(
 
 
 def _chi_square(times: Times, law: str) -> float:
-    """The paper's statistic, from the runs that crossed."""
-    kept = ~times.is_censored
-    groups = [times.time[kept & (times.d == d)] for d in np.unique(times.d)]
-    if any(group.size < 2 or np.ptp(group) == 0 for group in groups):
+    """The paper's statistic, without the d at which some run never crossed: the mean of the others is low."""
+    whole = [d for d in np.unique(times.d) if not times.is_censored[times.d == d].any()]
+    groups = [times.time[times.d == d] for d in whole]
+    if len(groups) < 3 or any(group.size < 2 or np.ptp(group) == 0 for group in groups):
         return math.nan
     mean, std = [group.mean() for group in groups], [group.std() for group in groups]
-    return chi_square(np.unique(times.d), mean, std, law)[2]
+    return chi_square(whole, mean, std, law)[2]
