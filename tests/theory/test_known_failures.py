@@ -536,3 +536,55 @@ def test_labels_without_noise_and_units_that_are_all_but_known():
     there = ww.solutions(problem, 0.1585)
     assert there[0].is_equilibrium and there[0].is_stable
     assert 0.99 < there[0].weight_overlap.max() < 1
+
+
+def test_a_curve_that_bends_where_a_band_of_the_spectrum_splits_off():
+    """A large, rare readout: alpha falls fivefold between two nodes; the curve was parted, the jump lost."""
+    problem = ww.Problem(
+        "exp(-x**2)",
+        "uniform",
+        normalised((-7.276, -1.0755, -0.3003, 24.666), (1.579e-4, 0.819237814, 0.1805586, 4.5686e-5)),
+        channel=ww.channels.Probit(0.00799, shift=0.0),
+        gamma=0.008366,
+    )
+    first = ww.transitions(problem, 1e-3)[0]
+    assert (first.kind, round(first.readout, 1)) == ("first-order", 24.7)
+    begin, end = first.spinodals
+    assert begin < first.alpha / 2 and first.alpha < end
+    for a in np.geomspace(begin * 1.001, end * 0.999, 6):
+        there = ww.solutions(problem, a)
+        assert [s.is_stable for s in there].count(True) == 1 + [s.is_stable for s in there].count(False)
+
+
+def test_nearly_equal_sizes_that_part_where_they_are_hardly_stable():
+    """Behind the joint fold both learn alike, up to a sharp bend: the fold and its branch were not seen."""
+    v = np.array([0.6456431350591175, 1.2761305657187598, 1.3415465794893724, 1.3415465938982947])
+    problem = ww.Problem(
+        "tanh(4.785*x)",
+        "gaussian",
+        normalised(v, np.array([0.5341644, 0.356661, 0.014453224, 0.0947213759])),
+        channel=ww.channels.Nonlinear("sign(x)+0.3*x", 0.02656),
+        gamma=21.21,
+        inputs="power-law(2.807, 27)",
+    )
+    listed = ww.transitions(problem, 10.0)
+    jump = next(t for t in listed if t.readout > 1.3)
+    begin = jump.spinodals[0]
+    before, behind, further = (ww.solutions(problem, begin * (1 + e)) for e in (-1e-6, 1e-6, 1e-4))
+    assert [len(there) for there in (before, behind, further)] == [1, 3, 5]
+    assert [sum(s.is_stable for s in there) for there in (before, behind, further)] == [1, 2, 2]
+    pair = next(s for s in behind if s.is_stable and s.branch == "specialised").weight_overlap[-2:]
+    assert pair[1] - pair[0] < 1e-5
+
+
+def test_alpha_that_is_the_same_on_both_sides_of_a_fold():
+    """Slopes of opposite signs and no difference: a warning of numpy's."""
+    law = normalised((-0.9999999994517436, -0.4122207738807922, 1.0000000009354237), (0.63, 1e-12, 0.37))
+    weights = standardised(
+        np.array([-2.6572189, -1.705417, -1.0363717, -0.190359, 0.1316736, 1.0461559, 1.148484]),
+        np.array([0.00220786, 0.0911276, 0.23405054, 0.13793398, 0.17367418, 0.07212145, 0.28888439]),
+    )
+    problem = ww.Problem("relu(x-1.2)", weights, law, channel=0.001427, gamma=0.3135)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        assert ww.solve(problem, 0.2315).is_converged

@@ -29,6 +29,7 @@ ACCEPTED = 1e-10
 """Residual (relative error of every saddle-point equation) up to which a solution is reported."""
 
 _RTOL, _MAX_STEPS = 1e-13, 40
+_N_BEND, _NEAR_BEND = 24, 1e-6  # halvings on the way to a sharp bend, and how near in u they lead
 _N_HALVINGS = 7
 _N_BISECTIONS, _N_SLOW = 60, 4
 _N_CROSSING = 24
@@ -359,6 +360,7 @@ class Family(ABC):
         return everything, flags
 
     def _refined(self, nodes: Points, is_joined: np.ndarray) -> tuple[Points, np.ndarray]:
+        nodes, is_joined = self._with_bends(nodes, is_joined)
         for _ in range(2):  # folds first, then what lies between them
             for _ in range(_N_HALVINGS):
                 left = np.nonzero(_matters(nodes, is_joined) & ~_is_monotone(nodes[:-1], nodes[1:]))[0]
@@ -371,12 +373,38 @@ class Family(ABC):
             nodes, is_joined = self._with_folds(nodes, is_joined, turns)
         return nodes, is_joined
 
+    def _side_of_bend(self, nodes: Points) -> Array | None:
+        """Something that changes its sign where the curve may have a sharp bend, if it may."""
+        return None
+
+    def _with_bends(self, nodes: Points, is_joined: np.ndarray) -> tuple[Points, np.ndarray]:
+        """Nodes close to both sides of sharp bends, between which α may turn unseen."""
+        for _ in range(_N_BEND):
+            side = self._side_of_bend(nodes)
+            if side is None:
+                break
+            is_wide = np.diff(nodes.u) > _NEAR_BEND
+            left = np.nonzero(_matters(nodes, is_joined) & (side[:-1] * side[1:] < 0) & is_wide)[0]
+            if not left.size:
+                break
+            half, is_torn = np.full(left.size, 0.5), np.ones(left.size, dtype=bool)
+            new = self._between(nodes[left], nodes[left + 1], half, is_torn)
+            new = new[new.is_good]
+            everything = Points.joined([nodes, new])
+            order = np.argsort(everything.u, kind="stable")
+            is_joined = np.concatenate([is_joined, np.ones(len(new), dtype=bool)])[order]
+            nodes = everything[order]
+        return nodes, is_joined
+
     def _inserted(
         self, nodes: Points, is_joined: np.ndarray, left: np.ndarray, share: np.ndarray
     ) -> tuple[Points, np.ndarray]:
         """New nodes at shares of the intervals to the right of ``left``."""
-        u, z = _hermite(nodes[left], nodes[left + 1], share)
-        new = self.near(u, z)
+        low, high = nodes[left], nodes[left + 1]
+        new = self.near(*_hermite(low, high, share))
+        bad = np.nonzero(~new.is_good)[0]
+        if bad.size:  # a bend between neighbours: from the tangent of either
+            new.put(bad, self._between(low[bad], high[bad], share[bad], np.ones(bad.size, dtype=bool)))
         good = new.is_good
         everything = Points.joined([nodes, new[good]])
         order = np.argsort(everything.u, kind="stable")
@@ -672,8 +700,10 @@ def _is_monotone(low: Points, high: Points) -> Bools:
     width = high.u - low.u
     rise = high.log_alpha - low.log_alpha
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.stack([low.slope, high.slope]) * width / rise
-    is_smooth = np.all((ratio >= 0) & (ratio < 2.5), axis=0) & (np.abs(ratio.mean(axis=0) - 1) < 0.3)
+        ratio = (
+            np.stack([low.slope, high.slope]) * width / rise
+        )  # infinite, of both signs, on both sides of a fold
+        is_smooth = np.all((ratio >= 0) & (ratio < 2.5), axis=0) & (np.abs(ratio.mean(axis=0) - 1) < 0.3)
     is_fold = (low.slope * high.slope < 0) & (width < _NARROW)
     is_flat = (
         (np.abs(rise) < _ROUNDING) & (np.abs(low.slope) * width < 1e-9) & (np.abs(high.slope) * width < 1e-9)

@@ -36,6 +36,7 @@ from .base import Family, Points, System
 __all__ = ["ClassFamily", "ClassState", "ThresholdFamily"]
 
 _LOGIT = 60.0
+_ALIKE = 0.01  # difference in ln v² of classes that are learnt alike
 
 
 @dataclass
@@ -127,6 +128,17 @@ class ClassFamily(Family):
         is_joined = is_joined & (is_awake | np.append(is_awake[1:], False))
         keep = is_joined | np.append(False, is_joined[:-1])
         return nodes[keep], is_joined[keep]
+
+    def _side_of_bend(self, nodes: Points) -> Array | None:
+        """Slope of φ at the moving class: where it changes its sign, a class of nearly the same |v| parts."""
+        first, last = max(self.moving - 1, self.n_known), min(self.moving + 2, self.n_awake)
+        if (
+            np.count_nonzero(np.abs(np.log(self.values2[first:last] / self.values2[self.moving])) < _ALIKE)
+            < 2
+        ):
+            return None
+        side: Array = np.sign(self.system(nodes.u, nodes.z).by_u[:, 1])
+        return side
 
     def log_tilt(self, points: Points) -> np.ndarray:
         return points.z[:, 0]
