@@ -53,7 +53,7 @@ def transitions_hold(
         else:
             if t.spinodals is not None and 0 < t.spinodals[1] - t.spinodals[0] < 1e-4 * t.spinodals[0]:
                 # Next to its end a branch is steep: 1e-6 of α is much there.
-                side = max(1e-3 * (t.spinodals[1] / t.spinodals[0] - 1), 1e-12)
+                side = max(1e-3 * (t.spinodals[1] / t.spinodals[0] - 1), 1e-12, _blur(problem, t, high))
                 low, high = (ww.solve(problem, t.alpha * (1 + e)) for e in (-side, side))
                 before, behind = (float(s.weight_overlap[own].max()) for s in (low, high))
             jump, drop = behind - before, low.excess_error - high.excess_error
@@ -63,6 +63,13 @@ def transitions_hold(
                 found.append(f"{t}: error drops by {drop!r}, listed {t.error_jump!r}")
             found += _spinodals_hold(problem, t, alpha_max)
     return found
+
+
+def _blur(problem, t, behind) -> float:
+    """By how much rounding of two free entropies moves the α, relatively, at which they are equal."""
+    errors = behind.excess_error + np.array([0.0, t.error_jump])
+    labels = problem.channel.free_entropy(np.minimum(errors, problem.output_power), problem.output_power)
+    return float(1e-14 * (1 + abs(behind.free_entropy)) / max(abs(labels[1] - labels[0]), 1e-300))
 
 
 _LITTLE = 1e-3  # overlap next to where it vanishes continuously, at a relative distance of 1e-7 in α

@@ -243,6 +243,7 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
 @lru_cache(maxsize=64)
 def _branches_beyond(problem: Problem, theory: str) -> tuple[Branch, ...]:
     """What goes on where one of several curves over the same parameter ends within the range."""
+    seen: list[Branch] = []
     found: list[Branch] = []
     for family in specialised_families(problem, theory):
         if not family.is_sheet:
@@ -253,11 +254,19 @@ def _branches_beyond(problem: Problem, theory: str) -> tuple[Branch, ...]:
             is_within = nodes.u[i] < family.grid[-1] and ALPHA_RANGE[0] < end.alpha < ALPHA_RANGE[1]
             if not end.is_stable or not is_within:
                 continue
-            branch = Branch(end)
-            is_longer = branch.end > end.alpha * (1 + _LONGER)
-            if is_longer and not any(np.isclose(branch.end, b.end, rtol=1e-6) for b in found):
+            branch = next((b for b in seen if _is_on(end, b)), None)
+            if branch is None:
+                branch = Branch(end)
+                seen.append(branch)
+            if branch.end > end.alpha * (1 + _LONGER) and branch not in found:
                 found.append(branch)
     return tuple(found)
+
+
+def _is_on(solution: Solution, branch: Branch) -> bool:
+    """Whether a branch has this solution."""
+    there = branch.at(solution.alpha)
+    return there is not None and same_solution(there, solution)
 
 
 def _ranked(

@@ -24,6 +24,7 @@ _LOG_COUPLING = np.linspace(-45.0, 60.0, 106)
 _N_STEPS = 4  # of regula falsi in a cell of ln B
 _N_CLOSER, _CLOSER = 2, (0.25, 0.5, 0.75)  # rounds and shares of the way to an extremum
 _MOST = 64  # numbers n in the table
+_MOST_STARTS = 8  # for one α and n
 
 
 class ThresholdTable:
@@ -45,11 +46,13 @@ class ThresholdTable:
                 self._look_closer()
 
     def starts(self, log_alpha: Array) -> tuple[Integers, Integers, Array, Array]:
-        """Index of α, n, ln B and ln τ of every crossing."""
+        """Index of α, n, ln B and ln τ of crossings; of very many at one α and n, some spread evenly."""
         with np.errstate(invalid="ignore"):
             ahead = self.log_alpha - log_alpha[:, None]
             is_next = self.n[1:] == self.n[:-1]
             which, left = np.nonzero((ahead[:, :-1] * ahead[:, 1:] <= 0) & is_next)
+            keep = _spread(which * (len(self.n) + 1) + self.n[left])
+            which, left = which[keep], left[keep]
             low, high = ahead[which, left], ahead[which, left + 1]
             share = np.where(low == high, 0.5, low / (low - high))
         u, z = (
@@ -174,6 +177,15 @@ class ThresholdTable:
             kernel_gap = setting.units.rough_kernel_gap(self._snr(n[at], t, b), setting.classes.powers)
             found[at] = setting.log_alpha(b, setting.output_gap(after, kernel_gap))
         return found
+
+
+def _spread(group: Integers) -> Integers:
+    """Places, at most _MOST_STARTS of each run of equal numbers: what crosses more often is rounding."""
+    _, first, size = np.unique(group, return_index=True, return_counts=True)
+    if not size.size or size.max() <= _MOST_STARTS:
+        return np.arange(group.size)
+    chosen = [np.unique(np.round(np.linspace(0, n - 1, min(n, _MOST_STARTS)))) for n in size]
+    return np.concatenate([at + own.astype(int) for at, own in zip(first, chosen, strict=True)])
 
 
 @lru_cache(maxsize=32)
