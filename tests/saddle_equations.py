@@ -84,7 +84,8 @@ class Equations:
         null = 0.5 * self.mu2**2 + self.kernel_total
         # Smaller gaps cost much where a channel is integrated; beyond, the slope is a power of the gap.
         log_gap = math.log(null) + np.linspace(-15, 0, 90)
-        log_slope = np.log(problem.channel.free_entropy_slope(np.exp(log_gap), problem.output_power))
+        slope = problem.channel.free_entropy_slope(np.exp(log_gap), problem.output_power)
+        log_slope = np.log(np.maximum(slope, 1e-300))  # even labels say nothing at the largest gap
         self._channel = _Straight(log_gap, log_slope, CubicSpline(log_gap, log_slope)(log_gap, 1))
 
     # -- pieces: everything takes arrays whose last axis is the class

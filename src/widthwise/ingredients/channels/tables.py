@@ -29,6 +29,9 @@ _ATOL = np.array([1e-12, 0.0, 0.0, 0.0])
 _NOISE = 1e-7
 _LEAST = 1e-20  # of ψ' times the largest gap: labels that say less than this say nothing
 _DEEPEST = 5
+# Gaps, relative to the largest, at which what is still to be resolved is a jump far out in the tail of the
+# outputs, known to a few digits; what is computed there takes long, and no error depends on it.
+_UNSEEN, _UNSEEN_RTOL = 1e-20, 1e-2
 _DEEP = -6  # level from which on a table without a last panel is built from above
 
 Panel = tuple[float, float, Array]
@@ -114,6 +117,10 @@ class GapTable:
             return
         width = math.log(_FACTOR)
         low = math.log(self._reference) + level * width
+        if level * width + width < math.log(_UNSEEN):
+            self._try_last(math.exp(low + width), _UNSEEN_RTOL)
+            if self._last is not None:
+                return
         self._panels[level] = self._fit(lambda x: self._evaluate(np.exp(x)), low, low + width, _ORDER)
         first, last = (self._panels[level][i][2] for i in (0, -1))
         below, above = _series(first, np.array([-1.0]))[:, 0], _series(last, np.array([1.0]))[:, 0]
@@ -122,10 +129,11 @@ class GapTable:
         if self._last is None and np.all(np.abs(above - below) <= 0.9 * size):
             self._try_last(math.exp(low))
 
-    def _try_last(self, top: float) -> None:
+    def _try_last(self, top: float, rtol: float = 0.0) -> None:
         nodes, to_coefficients = _chebyshev(_LAST_ORDER)
         coefficients = to_coefficients @ self._evaluate(top * (0.5 * (1 + nodes)) ** 2).T
-        if self._is_resolved(coefficients):
+        is_rough = np.all(_missed(coefficients) <= rtol * np.max(np.abs(coefficients), axis=0))
+        if is_rough or self._is_resolved(coefficients):
             self._last = top, coefficients
 
     def _fit(
