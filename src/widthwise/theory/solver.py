@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,7 +28,7 @@ from .families import (
 from .families.base import Family
 from .families.exchange import can_be_exchanged, exchanged
 from .families.features import has_many_features, solve_features
-from .families.followed import Branch
+from .families.followed import Branch, solution_near
 from .families.many import solve_many
 from .families.universal import can_be_perfect, perfect_solutions
 from .setting import THEORIES, setting_of
@@ -224,7 +224,7 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
             elif not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
     if can_be_exchanged(setting) and not (is_many and has_many_features(setting)):
-        for i, solution in exchanged(setting, alpha, at):
+        for i, solution in exchanged(setting, alpha, at, partial(solution_near, setting)):
             if not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
     for i, solution in enumerate(perfect_solutions(setting, alpha)):

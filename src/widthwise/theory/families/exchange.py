@@ -13,7 +13,7 @@ is better than anything before is changed in turn.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from ..._arrays import Array
 from ..setting import Setting
 from ..solution import Solution
 from .classes import ClassFamily, ThresholdFamily
-from .followed import solution_near
 
 __all__ = ["can_be_exchanged", "exchanged"]
 
@@ -34,6 +33,10 @@ _NOTHING = 1e-9  # x that is on its way to 0
 _BETTER = 1e-12  # difference of free entropies that is no rounding
 
 
+Polished = Callable[[float, Array, float, float], Solution | None]
+"""The solution near α, x of all classes, ln τ and ln B, if there is one."""
+
+
 def can_be_exchanged(setting: Setting) -> bool:
     """Whether units have so many roots that solutions may be missing from what is traced."""
     if setting.classes is None or setting.is_linear or len(setting.classes) < 2:
@@ -42,7 +45,7 @@ def can_be_exchanged(setting: Setting) -> bool:
 
 
 def exchanged(
-    setting: Setting, alpha: Array, known: Sequence[Sequence[Solution]]
+    setting: Setting, alpha: Array, known: Sequence[Sequence[Solution]], polished: Polished
 ) -> Iterator[tuple[int, Solution]]:
     """Stable solutions next to the best of those known at each α, with the index of α."""
     there = [[_snr(setting, s) for s in here if s.is_converged] for here in known]
@@ -65,7 +68,7 @@ def exchanged(
         for i, x, *logs in zip(index, snr, log_tilt, log_coupling, strict=True):
             if not x.any() or np.isnan(x).any() or np.isinf(x).all() or _is_among(x, there[i]):
                 continue
-            new = solution_near(setting, float(alpha[i]), x, *logs)
+            new = polished(float(alpha[i]), x, *logs)
             there[i].append(x)
             if new is None or not new.is_stable or _is_among(found := _snr(setting, new), there[i][:-1]):
                 continue
