@@ -229,6 +229,16 @@ def test_times_without_spread_are_refused():
         analyse([Crossing("homogeneous", 0.3, d, seed, 5.0, False) for d in (8, 12) for seed in (0, 1)])
 
 
+@pytest.mark.parametrize("law", ["exponential", "power"])
+@pytest.mark.parametrize("distribution", ["lognormal", "weibull"])
+def test_a_law_that_goes_through_all_that_crossed(law, distribution):
+    """Two times that crossed and one that did not: the likelihood would grow without end."""
+    times = Times.of([16, 24, 24], [260.0, 420.0, 400.0], [False, False, True])
+    fit = fit_times(times, law, distribution)
+    assert fit.spread == pytest.approx(1e-3, rel=0.1) and math.isfinite(fit.log_likelihood)
+    assert fit(np.array([16.0, 24.0])) == pytest.approx([260, 420], rel=0.02)
+
+
 def test_chi_square_leaves_out_sizes_at_which_a_run_never_crossed():
     from widthwise.studies.hardness import Crossing
 

@@ -21,6 +21,8 @@ from scipy.special import log_ndtr
 
 __all__ = ["LAWS", "Times", "TimeFit", "bootstrap", "chi_square", "fit_times"]
 
+_LEAST_SPREAD = 1e-3  # of ln t: a law may go through few times exactly, and its likelihood without end
+
 LAWS = ("exponential", "power")
 """t*(d) = exp(a d + b), and t*(d) = a d^b."""
 
@@ -120,13 +122,14 @@ def fit_times(times: Times, law: str, distribution: str = "lognormal") -> TimeFi
     shift, scale = x.mean(), x.std()
     u = (x - shift) / scale  # so that slope and intercept are of one size and nearly independent
     slope, start = np.polyfit(u, y, 1)
-    spread = max(float(np.std(y - slope * u - start)), 1e-3)
+    spread = max(float(np.std(y - slope * u - start)), _LEAST_SPREAD)
     if distribution == "lognormal" and not times.is_censored.any():  # least squares is the answer
         log_likelihood = -y.size * (math.log(spread) + 0.5 + 0.5 * math.log(2 * math.pi)) - float(y.sum())
         return _in_d(law, slope, start, shift, scale, spread, log_likelihood, distribution)
 
     def cost(parameters: np.ndarray) -> float:
-        slope, start, log_spread = parameters
+        slope, start = parameters[:2]
+        log_spread = max(parameters[2], math.log(_LEAST_SPREAD))
         e = (y - slope * u - start) * math.exp(-log_spread)
         if distribution == "lognormal":
             crossed, lasting = -0.5 * e**2 - 0.5 * math.log(2 * math.pi), log_ndtr(-e)
@@ -139,7 +142,8 @@ def fit_times(times: Times, law: str, distribution: str = "lognormal") -> TimeFi
     if not best.success:  # a flat end of the line search: the simplex settles it
         best = minimize(cost, best.x, method="Nelder-Mead", options={"xatol": 1e-8, "fatol": 1e-10})
     slope, start, log_spread = best.x
-    return _in_d(law, slope, start, shift, scale, math.exp(log_spread), -float(best.fun), distribution)
+    spread = max(math.exp(log_spread), _LEAST_SPREAD)
+    return _in_d(law, slope, start, shift, scale, spread, -float(best.fun), distribution)
 
 
 def _in_d(
