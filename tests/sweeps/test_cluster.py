@@ -1,6 +1,7 @@
 """A real Dask cluster on loopback: a worker killed, the scheduler restarted, results as on this machine."""
 
 import contextlib
+import logging
 import os
 import signal
 import socket
@@ -159,5 +160,8 @@ def test_no_scheduler_is_a_sentence(monkeypatch):
     monkeypatch.setattr("widthwise.sweeps.cluster._FIRST_ANSWER", 0.5)
     with pytest.raises(ConnectionError, match="no Dask scheduler answers at tcp://127.0.0.1:9"):
         DaskCluster("tcp://127.0.0.1:9")
+    # Whatever Dask would tell of a connection that breaks while something is written, with its traceback.
+    for part in ("client", "batched", "core"):
+        assert not logging.getLogger(f"distributed.{part}").isEnabledFor(logging.ERROR)
     with pytest.raises(ConnectionError, match="not an address"):
         DaskCluster("nonsense://:::x")

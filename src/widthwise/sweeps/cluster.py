@@ -73,7 +73,8 @@ class DaskCluster(Executor):
         import distributed
 
         # What becomes of a scheduler that goes away is said here, in a sentence; Dask would show tracebacks.
-        logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
+        for part in ("client", "batched", "core"):
+            logging.getLogger(f"distributed.{part}").setLevel(logging.CRITICAL)
         connect: Any = distributed.Client
         end = time.monotonic() + patience
         while True:
