@@ -700,9 +700,8 @@ def _is_monotone(low: Points, high: Points) -> Bools:
     width = high.u - low.u
     rise = high.log_alpha - low.log_alpha
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = (
-            np.stack([low.slope, high.slope]) * width / rise
-        )  # infinite, of both signs, on both sides of a fold
+        # Infinite, and of both signs, where α is the same on both sides of a fold.
+        ratio = np.stack([low.slope, high.slope]) * width / rise
         is_smooth = np.all((ratio >= 0) & (ratio < 2.5), axis=0) & (np.abs(ratio.mean(axis=0) - 1) < 0.3)
     is_fold = (low.slope * high.slope < 0) & (width < _NARROW)
     is_flat = (

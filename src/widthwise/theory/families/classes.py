@@ -132,10 +132,8 @@ class ClassFamily(Family):
     def _side_of_bend(self, nodes: Points) -> Array | None:
         """Slope of φ at the moving class: where it changes its sign, a class of nearly the same |v| parts."""
         first, last = max(self.moving - 1, self.n_known), min(self.moving + 2, self.n_awake)
-        if (
-            np.count_nonzero(np.abs(np.log(self.values2[first:last] / self.values2[self.moving])) < _ALIKE)
-            < 2
-        ):
+        apart = np.abs(np.log(self.values2[first:last] / self.values2[self.moving]))
+        if np.count_nonzero(apart < _ALIKE) < 2:  # one is the moving class itself
             return None
         side: Array = np.sign(self.system(nodes.u, nodes.z).by_u[:, 1])
         return side
