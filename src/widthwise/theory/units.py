@@ -475,8 +475,8 @@ class UnitTable:
             new = guarded_step(z[active], step, low[active], high[active])
             moved = np.abs(new - z[active])
             z[active] = new
-            # Quadratic convergence: a step of 1e-9 was the last that mattered.
-            active = active[moved > 1e-9]
+            # Quadratic convergence: the next step would be the square of this one, over the slope.
+            active = active[moved > np.maximum(1e-9, 3e-8 * np.minimum(np.abs(rate), 1.0))]
             if active.size == 0:
                 break
         return np.exp(z)

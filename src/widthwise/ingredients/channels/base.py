@@ -13,6 +13,7 @@ heat equation ∂_q Z = -½ ∂²_ω Z.  Functions take the gap, not q, which ke
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -139,19 +140,20 @@ class Channel:
         raise NotImplementedError
 
     def _values(self, which: int | slice, gap: ArrayLike, power: float) -> Array:
+        return self._at_gaps(lambda gap: self._evaluate(gap, float(power))[which], gap, power)
+
+    def _at_gaps(self, function: Callable[[Array], Array], gap: ArrayLike, power: float) -> Array:
+        """A function of gaps on one axis (its last), at gaps of any shape; NaN where a gap is."""
         gap = np.asarray(gap, dtype=float)
         if np.any(gap < 0):
             raise ValueError(f"the gap r - q must be >= 0, got {np.min(gap):g}")
         # A gap may underflow to 0, where some channels have no finite slope, and exceed r by rounding.
         flat = np.clip(gap.reshape(-1), _LEAST_GAP, power)
-        known = ~np.isnan(flat)
-        result = np.full((4, flat.size), np.nan)
-        if known.all():
-            result = self._evaluate(flat, float(power))
-        elif known.any():  # a Newton step may have left the domain
-            result[:, known] = self._evaluate(flat[known], float(power))
-        chosen = result[which]
-        return chosen.reshape(chosen.shape[:-1] + gap.shape)
+        is_unknown = np.isnan(flat)  # a Newton step may have left the domain
+        found = function(np.where(is_unknown, power, flat))
+        if is_unknown.any():
+            found = np.where(is_unknown, np.nan, found)
+        return found.reshape(found.shape[:-1] + gap.shape)
 
     def free_entropy(self, gap: ArrayLike, power: float) -> Array:
         """ψ_out at q = power - gap."""

@@ -61,37 +61,48 @@ class _Threshold(Channel):
         ratio = _mills(t)
         return y * ratio / width, ratio * (ratio + t) / width**2
 
-    def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
+    def _nodes(self, gap: Array, power: float) -> tuple[Array, Array, Array, Array, Array]:
+        """Variance of λ that is left with that of the noise, and on nodes t, a row for each gap: a = |t|,
+        weights for integrands that are divided by exp(-a²/2), Φ(-a) exp(a²/2) and Φ(a).
+        """
         functions = special(np)
         s2 = (gap + self.noise)[:, None]
         q = np.maximum(power - gap, 0.0)[:, None]
         s, total = np.sqrt(s2), s2 + q
-        t = self.centre * s / total + np.sqrt(q / total) * NORMAL_NODES
+        a = np.abs(self.centre * s / total + np.sqrt(q / total) * NORMAL_NODES)
         weight = s / np.sqrt(total) * np.exp(-0.5 * self.centre**2 / total) * NORMAL_WEIGHTS
-        # Everything below is divided by exp(-t²/2): with a = |t|, Φ(-a) = exp(-a²/2) tail(a).
-        a = np.abs(t)
-        tail = 0.5 * functions.erfcx(a / math.sqrt(2))
-        upper = functions.ndtr(a)
+        return s2[:, 0], a, weight, 0.5 * functions.erfcx(a / math.sqrt(2)), functions.ndtr(a)
+
+    def _evaluate(self, gap: np.ndarray, power: float) -> np.ndarray:
+        functions = special(np)
+        nodes = s2, a, weight, tail, upper = self._nodes(gap, power)
         # Relative to exp(-a²/2), -Φ(a) ln Φ(a) is tail(a) times a function of order 1.
         log_upper = functions.log_ndtr(a)
         lower = np.exp(-0.5 * a**2) * tail
         with np.errstate(divide="ignore", invalid="ignore"):
             near = np.where(lower > 1e-8, -log_upper / np.where(lower > 0, lower, 1.0), 1 + 0.5 * lower)
         entropy = tail * (upper * near + 0.5 * a**2 - np.log(tail))
-        slope = 1 / (2 * math.pi * upper * tail)
-        small, large = _mills(a), 1 / (_SQRT2PI * tail)  # φ/Φ at a and at -a
-        # Φ(a) (m(m + a))² carries exp(-a²), Φ(-a) (M(M - a))² carries exp(-a²/2).
-        unlikely = tail * (large * _inverse_mills_gap(a, large)) ** 2
-        likely = (small + a) ** 2 * np.exp(-0.5 * a**2) / (2 * math.pi * upper)
-        curvature = 0.5 * np.sum(weight * (unlikely + likely), axis=1) / s2[:, 0] / s2[:, 0]
         return np.stack(
             [
                 -np.sum(weight * entropy, axis=1),
-                0.5 * np.sum(weight * slope, axis=1) / s2[:, 0],
-                curvature,
+                _slope(*nodes),
+                _curvature(*nodes),
                 4 * np.sum(weight * upper * tail, axis=1),
             ]
         )
+
+    # Two of the four functions alone: curves ask for them thousands of times, the deficit for one of them.
+
+    def free_entropy_slope(self, gap: ArrayLike, power: float) -> Array:
+        return self._at_gaps(lambda gap: _slope(*self._nodes(gap, power)), gap, power)
+
+    def free_entropy_slopes(self, gap: ArrayLike, power: float) -> tuple[Array, Array]:
+        def both(gap: Array) -> Array:
+            nodes = self._nodes(gap, power)
+            return np.stack([_slope(*nodes), _curvature(*nodes)])
+
+        slope, curvature = self._at_gaps(both, gap, power)
+        return slope, curvature
 
     def free_entropy_known(self, power: float) -> float:
         return float(self._evaluate(np.zeros(1), power)[0, 0]) if self.noise > 0 else 0.0
@@ -135,6 +146,23 @@ class Sign(_Threshold):
         return xp.where(labels * outputs >= 0, 0.0, -xp.inf)
 
 
+def _slope(s2: Array, a: Array, weight: Array, tail: Array, upper: Array) -> Array:
+    """∂ψ_out/∂q; arguments as from ``_nodes``."""
+    slope: Array = 0.5 * np.sum(weight / (2 * math.pi * upper * tail), axis=1) / s2
+    return slope
+
+
+def _curvature(s2: Array, a: Array, weight: Array, tail: Array, upper: Array) -> Array:
+    """∂²ψ_out/∂q²."""
+    density = np.exp(-0.5 * a**2)
+    small, large = density / (_SQRT2PI * upper), 1 / (_SQRT2PI * tail)  # φ/Φ at a and at -a
+    # Φ(a) (m(m + a))² carries exp(-a²), Φ(-a) (M(M - a))² carries exp(-a²/2).
+    unlikely = tail * (large * _inverse_mills_gap(a, large)) ** 2
+    likely = (small + a) ** 2 * density / (2 * math.pi * upper)
+    curvature: Array = 0.5 * np.sum(weight * (unlikely + likely), axis=1) / s2 / s2
+    return curvature
+
+
 def _mills(t: Array) -> Array:
     """φ(t)/Φ(t) for any t."""
     functions = special(np)
@@ -146,8 +174,11 @@ def _mills(t: Array) -> Array:
 
 def _inverse_mills_gap(a: Array, large: Array) -> Array:
     """M(a) - a for M = φ(a)/Φ(-a); by its continued fraction where the two nearly cancel."""
-    x = np.maximum(a, 6.0)
+    gap = large - a
+    is_far = a > 6.0
+    x = a[is_far]
     rest = x
     for k in range(40, 1, -1):
         rest = x + k / rest
-    return np.where(a > 6.0, 1 / rest, large - a)
+    gap[is_far] = 1 / rest
+    return gap

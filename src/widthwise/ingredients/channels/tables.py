@@ -30,8 +30,8 @@ _NOISE = 1e-7
 _LEAST = 1e-20  # of ψ' times the largest gap: labels that say less than this say nothing
 _DEEPEST = 5
 # Gaps, relative to the largest, at which what is still to be resolved is a jump far out in the tail of the
-# outputs, known to a few digits: more would take minutes, for errors below 1e-20 of those without data.
-_UNSEEN, _UNSEEN_RTOL = 1e-20, 1e-2
+# outputs, known to a few digits: more would take minutes, for errors below 1e-18 of those without data.
+_UNSEEN, _UNSEEN_RTOL = 1e-18, 1e-2
 _DEEP = -6  # level from which on a table without a last panel is built from above
 
 Panel = tuple[float, float, Array]
@@ -40,7 +40,7 @@ Panel = tuple[float, float, Array]
 class GapTable:
     """Four functions of one gap (ψ, ψ', ψ'' and an error), right to about 1e-11 of their size.
 
-    To a per cent only, below 1e-20 of the largest gap, where they are not resolved before.
+    To a per cent only, below 1e-18 of the largest gap, where they are not resolved before.
     """
 
     def __init__(

@@ -16,6 +16,7 @@ Here is which of them a problem has; each is made once and keeps its traced curv
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -90,6 +91,7 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
     n = len(setting.classes)
     awake: list[Family] = []  # last: where they meet the others, a solution is said to be of the others
     for moving in range(n):
+        n_before = len(awake)
         highest = ClassFamily(setting, moving, Root.HIGHEST, Root.ZERO)
         above = ClassFamily(setting, moving, Root.ABOVE, Root.ZERO)
         both = [highest, above] if _differ(highest, above) else [highest]
@@ -99,8 +101,12 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
             if moving + 1 < n and _wakes_the_next(first):
                 lowest = ClassFamily(setting, moving, first.larger, Root.LOWEST, asleep=first)
                 below = ClassFamily(setting, moving, first.larger, Root.BELOW)
-                for family in [lowest, below] if _differ(lowest, below) else [lowest]:
-                    awake += family.sheets()
+                _share(lowest, awake[n_before:])
+                is_other = _differ(lowest, below)
+                awake += lowest.sheets()
+                if is_other:
+                    _share(below, awake[n_before:])
+                    awake += below.sheets()
     found += awake
     if setting.units.can_be_known:
         for n_known in range(1, n):
@@ -109,8 +115,15 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
                 highest = ClassFamily(setting, moving, Root.HIGHEST, Root.LOWEST, n_known)
                 above = ClassFamily(setting, moving, Root.ABOVE, Root.LOWEST, n_known)
                 is_other = moving > n_known and _differ(highest, above)
+                _share(above, [highest])
                 found += [highest, above] if is_other else [highest]
     return tuple(found)
+
+
+def _share(family: ClassFamily, others: Sequence[Family]) -> None:
+    """Leave to others what they have of a family, where branches are followed and need no whole curves."""
+    if family.setting.units.can_be_known:
+        family.shared = tuple(others)
 
 
 def _differ(one: ClassFamily, other: ClassFamily) -> bool:

@@ -29,7 +29,8 @@ ACCEPTED = 1e-10
 """Residual (relative error of every saddle-point equation) up to which a solution is reported."""
 
 _RTOL, _MAX_STEPS = 1e-13, 40
-_N_BEND, _NEAR_BEND = 24, 1e-6  # halvings on the way to a sharp bend, and how near in u they lead
+_N_BEND, _NEAR_BEND = 24, 1e-6  # steps on the way to a sharp bend, and how near in u they lead
+_LEFT_OF_WAY = (0.4, 0.8)  # of the way to it after a step, and after one if that fails
 _N_HALVINGS = 7
 _N_BISECTIONS, _N_SLOW = 60, 4
 _N_CROSSING = 24
@@ -210,7 +211,15 @@ class Family(ABC):
         position = np.nonzero(is_good)[0]
         is_joined = np.append(np.diff(position) == 1, False)
         nodes, is_joined = self._with_ends(nodes, is_joined, u, is_good)
+        is_own = self._is_own(nodes)
+        if not is_own.all():
+            keep = np.append(is_own, False) | np.append(False, is_own)
+            nodes, is_joined = nodes[keep], (is_joined & np.append(is_own, False))[keep]
         return self._refined(nodes, is_joined)
+
+    def _is_own(self, nodes: Points) -> Bools:
+        """Which pieces between neighbours no other family has."""
+        return np.ones(max(len(nodes) - 1, 0), dtype=bool)
 
     @cached_property
     def _first_points(self) -> Points:
@@ -374,26 +383,46 @@ class Family(ABC):
         return nodes, is_joined
 
     def _side_of_bend(self, nodes: Points) -> Array | None:
-        """Something that changes its sign where the curve may have a sharp bend, if it may."""
+        """Something that passes 0 where the curve may have a sharp bend, if it may."""
         return None
 
+    def _continued(self, points: Points, u: Array) -> Array:
+        """Guesses of z at u, along the tangents of points."""
+        return self._with_root(u, points.z + (u - points.u)[:, None] * points.z_slope)
+
+    def _with_root(self, u: Array, z: Array) -> Array:
+        """A guess changed such that every class has its root, if that can be seen to."""
+        return z
+
     def _with_bends(self, nodes: Points, is_joined: np.ndarray) -> tuple[Points, np.ndarray]:
-        """Nodes close to both sides of sharp bends, between which α may turn unseen."""
+        """Nodes close to both sides of sharp bends, between which α may turn unseen.
+
+        A bend is neared from both sides along their tangents, by steps that are a part of what is left of
+        the way: the nearer, the more the slopes change.
+        """
+        side = self._side_of_bend(nodes)
+        if side is None:
+            return nodes, is_joined
+        n_failed = np.zeros(len(nodes), dtype=int)  # steps from both ends of what follows a node
         for _ in range(_N_BEND):
-            side = self._side_of_bend(nodes)
-            if side is None:
-                break
-            is_wide = np.diff(nodes.u) > _NEAR_BEND
-            left = np.nonzero(_matters(nodes, is_joined) & (side[:-1] * side[1:] < 0) & is_wide)[0]
+            may_go_on = (np.diff(nodes.u) > _NEAR_BEND) & (n_failed[:-1] < len(_LEFT_OF_WAY))
+            left = np.nonzero(_matters(nodes, is_joined) & (side[:-1] * side[1:] < 0) & may_go_on)[0]
             if not left.size:
                 break
-            half, is_torn = np.full(left.size, 0.5), np.ones(left.size, dtype=bool)
-            new = self._between(nodes[left], nodes[left + 1], half, is_torn)
+            low, high = nodes[left], nodes[left + 1]
+            way = np.clip(side[left] / (side[left] - side[left + 1]), 0.01, 0.99)
+            bend, rest = low.u + way * (high.u - low.u), np.array(_LEFT_OF_WAY)[n_failed[left]]
+            ends = Points.joined([low, high])
+            u = np.concatenate([bend + rest * (end.u - bend) for end in (low, high)])
+            new = self.at(u, self._continued(ends, u))
+            n_failed[left] += ~new.is_good.reshape(2, -1).any(axis=0)
             new = new[new.is_good]
             everything = Points.joined([nodes, new])
             order = np.argsort(everything.u, kind="stable")
             is_joined = np.concatenate([is_joined, np.ones(len(new), dtype=bool)])[order]
-            nodes = everything[order]
+            n_failed = np.concatenate([n_failed, np.zeros(len(new), dtype=int)])[order]
+            nodes, side_of_new = everything[order], self._side_of_bend(new)
+            side = side if side_of_new is None else np.concatenate([side, side_of_new])[order]
         return nodes, is_joined
 
     def _inserted(
@@ -469,12 +498,12 @@ class Family(ABC):
         A point of those continues the piece of one neighbour or the other: Newton's method starts from both.
         """
         u, start = _hermite(low, high, share)
-        start = np.where(is_torn[:, None], low.z + (u - low.u)[:, None] * low.z_slope, start)
+        torn = np.nonzero(is_torn)[0]
+        start[torn] = self._continued(low[torn], u[torn])
         new = self.at(u, start)
         again = np.nonzero(is_torn & ~new.is_good)[0]
         if again.size:
-            side = high[again]
-            new.put(again, self.at(u[again], side.z + (u[again] - side.u)[:, None] * side.z_slope))
+            new.put(again, self.at(u[again], self._continued(high[again], u[again])))
         rest = np.nonzero(~new.is_good)[0]
         if rest.size:
             new.put(rest, self.near(u[rest], _hermite(low[rest], high[rest], share[rest])[1]))

@@ -24,7 +24,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..._arrays import Array
+from ..._arrays import Array, Bools
 from ...numerics.roots import decreasing_root
 from ..matrix_channel import MatrixPair
 from ..setting import Averages, Setting, class_averages
@@ -36,6 +36,8 @@ from .base import Family, Points, System
 __all__ = ["ClassFamily", "ClassState", "ThresholdFamily"]
 
 _LOGIT = 60.0
+_SAME = 1e-6  # in ln τ and ln B: one solution
+_N_PROJECTION = 6  # steps of Newton's method for ln B alone
 _ALIKE = 0.01  # difference in ln v² of classes that are learnt alike
 
 
@@ -60,6 +62,9 @@ class ClassFamily(Family):
     ``asleep`` is the family that differs from this one in that smaller classes stay at 0: this one is traced
     only where they do not. Classes from number ``n_awake`` on stay at 0.
     """
+
+    shared: tuple[Family, ...] = ()
+    """Families that have some of its solutions: these pieces of the curve are left to them."""
 
     def __init__(
         self,
@@ -129,14 +134,42 @@ class ClassFamily(Family):
         keep = is_joined | np.append(False, is_joined[:-1])
         return nodes[keep], is_joined[keep]
 
+    def _is_own(self, nodes: Points) -> Bools:
+        """From one node before others have other solutions to one behind."""
+        is_same = np.zeros(len(nodes), dtype=bool)
+        for family in self.shared if not self.is_sheet else ():
+            theirs, _ = family.curve
+            if len(theirs):
+                place = np.minimum(np.searchsorted(theirs.u, nodes.u), len(theirs) - 1)
+                is_near = np.max(np.abs(theirs.z[place] - nodes.z), axis=1) < _SAME
+                is_same |= (theirs.u[place] == nodes.u) & is_near
+        around = np.concatenate([[True], is_same, [True]])
+        return ~(around[:-3] & around[1:-2] & around[2:-1] & around[3:])
+
     def _side_of_bend(self, nodes: Points) -> Array | None:
-        """Slope of φ at the moving class: where it changes its sign, a class of nearly the same |v| parts."""
+        """Slope of ln φ at the moving class: where it passes 0, a class of nearly the same |v| parts."""
         first, last = max(self.moving - 1, self.n_known), min(self.moving + 2, self.n_awake)
         apart = np.abs(np.log(self.values2[first:last] / self.values2[self.moving]))
         if np.count_nonzero(apart < _ALIKE) < 2:  # one is the moving class itself
             return None
-        side: Array = np.sign(self.system(nodes.u, nodes.z).by_u[:, 1])
+        side: Array = self.system(nodes.u, nodes.z).by_u[:, 1]
         return side
+
+    def _with_root(self, u: Array, z: Array) -> Array:
+        """ln B changed such that the moving class obeys its own equation: then a class next above it has a
+        root too, however close both are to the fold of φ."""
+        setting, own = self.setting, self.setting.units(np.exp(u))
+        log_tilt, log_coupling = z[:, 0], z[:, 1]
+        with np.errstate(all="ignore"):
+            for _ in range(_N_PROJECTION):
+                pair = setting.matrix.pair(log_tilt, setting.log_hat_scale + log_coupling)
+                pulled = np.exp(pair.log_pull) / setting.gamma * own.overlap
+                driven = np.exp(log_coupling) * own.kernel_slope
+                error = np.log(self.values2[self.moving] * (pulled + driven)) - u
+                rate = (pulled * pair.pull_by_hat + driven) / (pulled + driven)
+                log_coupling = log_coupling - np.clip(error / rate, -1.0, 1.0)
+        is_finite = np.isfinite(log_coupling)
+        return np.column_stack([log_tilt, np.where(is_finite, log_coupling, z[:, 1])])
 
     def log_tilt(self, points: Points) -> np.ndarray:
         return points.z[:, 0]
@@ -163,16 +196,20 @@ class ClassFamily(Family):
         self, u: np.ndarray, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False
     ) -> np.ndarray:
         """x of every class; that of the moving one is e^u."""
-        j, n_known, roots = self.moving, self.n_known, self.setting.units.roots
+        j, n_known, units = self.moving, self.n_known, self.setting.units
         x = np.exp(u)
-        parts = [
-            roots(self.values2[:n_known], pull, coupling, Root.KNOWN),
-            roots(self.values2[n_known:j], pull, coupling, self.larger, x, is_rough=is_rough),
-            x[:, None],
-            roots(self.values2[j + 1 : self.n_awake], pull, coupling, self.smaller, x, is_rough=is_rough),
-            np.zeros((x.size, self.values2.size - self.n_awake)),
-        ]
-        return np.concatenate(parts, axis=1)
+        snr = np.zeros((x.size, self.values2.size))
+        snr[:, :n_known], snr[:, j] = np.inf, x
+        level = units.log_level(pull, coupling)
+        for own, which in (
+            (slice(n_known, j), self.larger),
+            (slice(j + 1, self.n_awake), self.smaller),
+        ):
+            if own.stop > own.start and which is not Root.ZERO:
+                snr[:, own] = units.roots(
+                    self.values2[own], pull, coupling, which, x, is_rough=is_rough, level=level
+                )
+        return snr
 
     def system(self, u: np.ndarray, z: np.ndarray) -> System:
         s, setting = self.state(u, z), self.setting

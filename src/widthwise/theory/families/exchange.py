@@ -3,7 +3,8 @@ r"""Solutions next to known ones: a class of readouts is put to another of its r
 Where units have three stable roots or more, or can be known exactly (discrete weights and an activation that
 jumps), the classes at each of the roots can be chosen in too many ways to trace them all, and what is the
 highest root of one class is the middle one of another.  So the best solutions that are known are changed, one
-class at a time, to every root that leaves overlaps ordered as readouts are.  From there all classes follow
+class at a time, to every root that leaves overlaps ordered as readouts are; where there are many, also
+several neighbours at once to where the next class is.  From there all classes follow
 
 .. math:: x \leftarrow v^2 [A\,F(x) + B\,g'(F(x))]
 
@@ -25,7 +26,9 @@ from .classes import ClassFamily, ThresholdFamily
 __all__ = ["can_be_exchanged", "exchanged"]
 
 _N_BEST = 3  # solutions at each α that are changed at first
-_N_ROUNDS = 6
+_N_ROUNDS = 12
+_MANY = 16  # classes beyond which several are changed at once, too
+_SEVERAL = (2, 4, 8, 16, 32)
 _N_ITERATIONS = 80
 _MOVED = 0.3  # in ln x: another root
 _SAME = 0.02  # in ln x: the same solution, before it is polished
@@ -123,6 +126,22 @@ def _starts(setting: Setting, solution: Solution) -> Iterator[Array]:
                 chosen.append(x)
                 start = snr.copy()
                 start[i] = x
+                yield start
+    if len(values2) > _MANY:
+        yield from _moved_boundaries(values2, snr)
+
+
+def _moved_boundaries(values2: Array, snr: Array) -> Iterator[Array]:
+    """x of all classes, some on one side of a jump in x put to where their neighbours on the other are."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.abs(np.diff(np.log(snr / values2)))
+    for last in np.nonzero(apart > _MOVED)[0].tolist():  # NaN where both are 0 or both are known
+        for way, like in ((1, last), (-1, last + 1)):
+            for step in _SEVERAL:
+                first = last + 1 if way > 0 else last + 1 - step
+                own = slice(max(first, 0), first + step)
+                start = snr.copy()
+                start[own] = snr[like] * values2[own] / values2[like]
                 yield start
 
 

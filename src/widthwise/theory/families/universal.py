@@ -22,7 +22,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ...ingredients.channels import Additive, Channel
+from ...ingredients.channels import Additive, Channel, Nonlinear
+from ...ingredients.channels.quadrature import quadrature
 from ..matrix_channel import MatrixPair
 from ..setting import Averages, Setting
 from ..solution import CONVERGED, Solution, readout_grid
@@ -201,6 +202,8 @@ def _is_sharp(channel: Channel, power: float) -> bool:
         return True
     if isinstance(channel, Additive):
         return False  # a smooth density
+    if isinstance(channel, Nonlinear):  # however far out: rare outputs are the last to tell of the weights
+        return channel.has_jumps and quadrature(channel, power).breaks.size > 0
     near, far = channel.free_entropy_slope(np.array([1e-12, 1e-10]) * power, power)
     return bool(near > 5 * far)  # 10 for a jump
 
