@@ -23,10 +23,10 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM
 
 import numpy as np  # noqa: E402
 
-from checking import Report, check_problem  # noqa: E402
+from checking import Report, check_problem, core_seconds  # noqa: E402
 from random_problems import random_problem  # noqa: E402
 
-# Processor seconds for all that is asked of one problem.
+# Processor seconds of an idle core for all that is asked of one problem.
 _LIMIT = 120.0
 _N_OF_ONE_PROCESS = 100
 _MOST_TOLD = 6  # violations of one problem that are printed: many have one cause
@@ -47,10 +47,12 @@ class TooSlow(BaseException):
     """The processor time of one problem is used up; not an Exception, so that no check takes it for one."""
 
 
-def run(seed: int, limit: float = _LIMIT) -> Outcome:
-    """All checks of one seed, within a limit of processor time."""
+def run(seed: int, limit: float = _LIMIT, idle: float = 0.0) -> Outcome:
+    """All checks of one seed, within a limit of processor time; ``idle`` tells how quick an idle core is."""
     drawn, rng = drawn_from(seed)
-    report, start = Report(), time.process_time()
+    report = Report(idle=idle)
+    limit *= report.slowdown
+    start = time.process_time()
 
     def stop(*_: object) -> None:
         raise TooSlow
@@ -88,8 +90,9 @@ def main(arguments: list[str] | None = None) -> int:
     seeds = range(first, first + options.n)
     print(f"seeds {seeds.start} to {seeds.stop - 1}", file=sys.stderr)
     outcomes: list[Outcome] = []
+    idle = core_seconds()
     try:
-        for outcome in _outcomes(seeds, options.workers, options.limit):
+        for outcome in _outcomes(seeds, options.workers, options.limit, idle):
             outcomes.append(outcome)
             _tell(outcome, len(outcomes), options.n)
     except KeyboardInterrupt:
@@ -102,9 +105,9 @@ def main(arguments: list[str] | None = None) -> int:
     return int(any(o.report.violations for o in outcomes))
 
 
-def _outcomes(seeds, workers, limit):
+def _outcomes(seeds, workers, limit, idle):
     if workers == 1:
-        yield from (run(seed, limit) for seed in seeds)
+        yield from (run(seed, limit, idle) for seed in seeds)
         return
     context = multiprocessing.get_context("spawn")
     # A process keeps the tables of every problem that it has solved: all are replaced in time. (An executor
@@ -114,7 +117,7 @@ def _outcomes(seeds, workers, limit):
         pool = ProcessPoolExecutor(workers, context, initializer=_quiet)
         try:
             for future in as_completed(
-                [pool.submit(run, seed, limit) for seed in seeds[first : first + size]]
+                [pool.submit(run, seed, limit, idle) for seed in seeds[first : first + size]]
             ):
                 yield future.result()
         finally:

@@ -337,3 +337,25 @@ def test_a_jump_far_out_in_the_tail_is_not_resolved_for_ever():
     assert np.all(off[:2, gap > 1e-18] < 1e-10) and np.all(off[2, gap > 1e-18] < 1e-5)
     assert np.all(off < 0.02)
     assert n_evaluated < 20000  # 73 000 without a last panel for what is known to a few digits
+
+
+@pytest.mark.parametrize("share", [0.3, 0.9])
+def test_outputs_far_wider_than_the_channel(share, monkeypatch):
+    """Around every output by itself, or on one grid of outputs for all: two routes to one average."""
+    channel, power = Nonlinear("tanh(2*x)", 0.0007, shift=0.4), 900.0
+    grid = quadrature(channel, power)
+    gap = (share * grid.narrowest) ** 2
+    assert grid._is_local(gap)
+    around = grid.evaluate(gap)
+    monkeypatch.setattr("widthwise.ingredients.channels.quadrature._WIDE", np.inf)
+    assert not grid._is_local(gap)
+    assert around == pytest.approx(grid.evaluate(gap), rel=1e-11)
+
+
+@pytest.mark.parametrize("channel", [Sign(shift=0.3), Probit(0.2, shift=-0.7)])
+def test_slopes_alone_are_those_of_all_four_functions(channel):
+    gap = np.array([[1e-9, 0.3], [1.1, 1.7]])
+    slope, curvature = channel.free_entropy_slopes(gap, 1.7)
+    assert slope == pytest.approx(channel._values(1, gap, 1.7), rel=1e-14)
+    assert channel.free_entropy_slope(gap, 1.7) == pytest.approx(slope, rel=1e-14)
+    assert curvature == pytest.approx(channel.free_entropy_curvature(gap, 1.7), rel=1e-14)

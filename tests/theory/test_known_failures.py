@@ -4,6 +4,7 @@ Right values are from the exhaustive search of ``exhaustive.py``, which knows no
 must hold of them is in ``invariants.py``.
 """
 
+import sys
 import warnings
 
 import numpy as np
@@ -13,6 +14,7 @@ import widthwise as ww
 from invariants import bounded, honest, ranked, rising
 from stationarity import stationary
 from transition_checks import transitions_hold
+from widthwise.theory import families
 from widthwise.theory.units import Root, unit_table
 
 
@@ -588,3 +590,107 @@ def test_alpha_that_is_the_same_on_both_sides_of_a_fold():
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         assert ww.solve(problem, 0.2315).is_converged
+
+
+def test_a_common_branch_is_traced_through_the_bend_where_nearly_equal_sizes_part():
+    """Readouts equal to 4e-9: next to the fold of what both learn alike, the curve was parted and its stable
+    side missing."""
+    values = (-1.0987210071931648, -1.0987210031817247, -0.7988019766245635, -0.7988019123154769)
+    chances = (0.5548706922001354, 0.08106913337743166, 0.1587425909676179, 0.205317583454815)
+    joined = normalised((values[0], *values[2:]), (chances[0] + chances[1], *chances[2:]))
+    activation = "0.03063*he1(x)+0.6264*he2(x)+0.000423*he3(x)+0.002805*he6(x)"
+    two, one = (
+        ww.Problem(activation, "sparse-gaussian(0.1439)", law, ww.channels.Sign(shift=-0.1084), 0.05048)
+        for law in (ww.readouts.Discrete(values, chances), joined)
+    )
+    begin = ww.transitions(two, 0.03)[1].spinodals[0]
+    assert not any(s.weight_overlap[1] > 0 for s in ww.solutions(two, begin * (1 - 1e-6)))
+    for alpha in (begin * (1 + 1e-6), 0.01898, 0.0191):
+        there = [s for s in ww.solutions(two, alpha) if s.weight_overlap[1] > 0]
+        assert [s.is_stable for s in there] == [True, False]
+        alike = next(s for s in ww.solutions(one, alpha) if s.branch == "specialised" and s.is_stable)
+        # They part by the root of their difference, and next to the fold by that of the distance to it.
+        assert np.ptp(there[0].weight_overlap[:2]) < 1e-4 if alpha > 0.01897 else 1e-3
+        assert there[0].free_entropy == pytest.approx(alike.free_entropy, abs=1e-9)
+
+
+@pytest.mark.slow
+def test_many_sizes_of_which_several_change_their_root_at_once():
+    """Forty-six sizes with three roots: the best one found had twelve learnt where thirty-two are better."""
+    problem = ww.Problem(
+        "step(x+1.5)+sign(x-0.2)",
+        standardised(
+            np.array(
+                [-0.91385466, -0.68878315, -0.32231253, -0.30491117, 0.02227613, 0.77522371, 2.85296725]
+            ),
+            np.array([0.02502, 0.27934, 0.22717, 0.199755, 0.061484, 0.117048, 0.090183]),
+        ),
+        ww.readouts.Discrete(np.arange(1.0, 47.0) ** -0.1111, np.full(46, 1 / 46), normalise=True),
+        channel=ww.channels.Poisson(4.949, shift=0.378),
+        gamma=0.02905,
+    )
+    curve = ww.learning_curve(problem, [0.1755, 0.182])
+    assert not rising(list(curve))
+
+
+@pytest.mark.parametrize("alpha", [0.36, 12.0, 30.0])
+def test_labels_that_jump_far_out(alpha):
+    """Outputs cross the jump at 7.7 standard deviations: without it the noise of labels is Gaussian."""
+    activation = "0.2432*he1(x)+0.01294*he3(x)+0.0132*he5(x)+6.225e-06*he8(x)"
+    jumps = ww.channels.Nonlinear("sign(x)+0.3*x", 0.02259, shift=-2.202)
+    far, without = (
+        ww.solve(ww.Problem(activation, "rademacher", "rademacher", channel, 0.6817), alpha)
+        for channel in (jumps, 0.02259 / 0.3**2)
+    )
+    assert far.is_converged
+    # A share of 1e-14 of the outputs lies beyond the jump.
+    assert far.excess_error == pytest.approx(without.excess_error, rel=1e-8)
+    assert far.weight_overlap == pytest.approx(without.weight_overlap, abs=1e-9)
+
+
+class TestCurvesThatAreTracedOnce:
+    """What families have in common is left to one of them."""
+
+    PROBLEM = ww.Problem(
+        "relu(x)+0.1*step(x)",
+        standardised(
+            np.array([-1.95, -0.845, 0.112, 0.438, 1.656]), np.array([0.164, 0.01, 0.564, 0.14, 0.122])
+        ),
+        normalised((-1.15, -0.8, 0.435), (0.45, 0.4, 0.15)),
+        channel=ww.channels.Probit(0.01, shift=-0.04),
+        gamma=0.31,
+    )
+
+    @pytest.fixture
+    def whole(self, monkeypatch):
+        """The families, each with its whole curve."""
+        monkeypatch.setattr("widthwise.theory.families._share", lambda family, others: None)
+        families._specialised.cache_clear()
+        yield
+        families._specialised.cache_clear()
+
+    ALPHAS = np.geomspace(0.03, 1.0, 25)
+
+    def test_solutions_are_the_same(self, request):
+        families._specialised.cache_clear()
+        parted = [ww.solutions(self.PROBLEM, a) for a in self.ALPHAS]
+        n_nodes = sum(len(f.curve[0]) for f in families.specialised_families(self.PROBLEM))
+        request.getfixturevalue("whole")
+        for alpha, once in zip(self.ALPHAS, parted, strict=True):
+            every = ww.solutions(self.PROBLEM, alpha)
+            assert len(once) == len(every)
+            for s, t in zip(once, every, strict=True):
+                assert s.is_stable == t.is_stable
+                assert s.excess_error == pytest.approx(t.excess_error, rel=1e-8)
+        assert n_nodes < sum(len(f.curve[0]) for f in families.specialised_families(self.PROBLEM))
+
+    def test_transitions_are_those_of_every_birth_and_fold(self, monkeypatch):
+        """Marks below the equilibrium change nothing."""
+        few = ww.transitions(self.PROBLEM, 2.0)
+        monkeypatch.setattr(sys.modules[ww.transitions.__module__], "_BELOW", np.inf)
+        every = ww.transitions(self.PROBLEM, 2.0)
+        assert len(few) == len(every) > 0
+        for t, other in zip(few, every, strict=True):
+            assert (t.kind, t.readout) == (other.kind, other.readout)
+            assert t.alpha == pytest.approx(other.alpha, rel=1e-9)
+            assert t.spinodals == pytest.approx(other.spinodals, rel=1e-7)

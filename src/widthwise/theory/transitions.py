@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,14 +29,16 @@ from .solver import ALPHA_RANGE, all_solutions, as_alpha, exact_reason, learning
 
 __all__ = ["Transition", "TransitionList", "factorised_transition", "transitions"]
 
-# The equilibrium is compared at this many values of α. Either side of every birth and fold is looked at
-# besides, so that only a branch that wins and loses again between two neighbours could be missed.
+# The equilibrium is compared at this many values of α. Either side of every birth and fold that is not below
+# it is looked at besides, so that only a branch that wins and loses again between two neighbours could be
+# missed.
 _N_GRID = 40
 # How far beside a birth the equilibrium is looked at: closer than this the newly born solution and
 # the one it leaves have equal free entropies and stabilities that rounding decides.
 _SIDE = 2e-5
 # A class that is learnt this far before it cannot stay at 0 is learnt in a jump.
 _AHEAD = 1e-7
+_BELOW = 1e-6  # of αf: surely below the equilibrium
 _N_SCAN = 60  # values of α at which the two branches of the factorised theory are compared
 
 
@@ -169,17 +172,25 @@ def _all_known(problem: Problem, features: FeatureProblem, alpha: float) -> list
     return [Transition(float(v), alpha, "first-order", None, jump, before.gap) for v in sizes]
 
 
-def _marks(problem: Problem, alpha_max: float) -> list[float]:
-    """All births and folds up to alpha_max."""
-    families = (universal_family(problem), *specialised_families(problem))
-    every = [b.alpha for b in births(problem)]
-    for family in families:
-        every += np.exp(family.folds.log_alpha).tolist()
+@dataclass(frozen=True)
+class _Mark:
+    """An α at which the equilibrium may change, if what happens there has so high a free entropy."""
+
+    alpha: float
+    free_entropy: float = math.inf
+
+
+def _marks(problem: Problem, alpha_max: float) -> list[_Mark]:
+    """All births and folds up to alpha_max, and where curves begin or end."""
+    every = [_Mark(b.alpha) for b in births(problem)]
+    for family in (universal_family(problem), *specialised_families(problem)):
         nodes, is_joined = family.curve
-        # Where a family begins or ends within the range.
-        ends = np.nonzero(~is_joined[:-1])[0] if len(nodes) else np.empty(0, dtype=int)
-        every += np.exp(nodes.log_alpha[ends]).tolist()
-    return sorted(a for a in every if ALPHA_RANGE[0] <= a <= alpha_max)
+        is_mark = (nodes.slope == 0) | np.append(~is_joined[:-1], False) if len(nodes) else is_joined
+        is_mark &= (nodes.log_alpha >= math.log(ALPHA_RANGE[0])) & (nodes.log_alpha <= math.log(alpha_max))
+        there = family.solutions(nodes[is_mark]) if is_mark.any() else []
+        every += [_Mark(s.alpha, s.free_entropy) for s in there]
+    within = [mark for mark in every if ALPHA_RANGE[0] <= mark.alpha <= alpha_max]
+    return sorted(within, key=lambda mark: mark.alpha)
 
 
 def _jumps_and_births(
@@ -191,11 +202,11 @@ def _jumps_and_births(
         return []
     marks = _marks(problem, alpha_max)
     if can_be_perfect(setting):
-        marks.append(min(alpha_max, _enough_for_one(problem)))
+        marks.append(_Mark(min(alpha_max, _enough_for_one(problem))))
     elif not has_few_classes(setting):
         if setting.classes is None and not any(f.folds.u.size for f in specialised_families(problem)):
             return []  # a profile without folds is one curve from its onset on: nothing can change places
-        marks.append(0.01 * alpha_max)
+        marks.append(_Mark(0.01 * alpha_max))
     if not marks:
         return []
     ranked_at = _ranked(problem, marks, alpha_max, n_grid, solved)
@@ -331,24 +342,47 @@ def _unstable_from(segment: Segment, before: Solution) -> float:
 
 def _ranked(
     problem: Problem,
-    marks: list[float],
+    marks: list[_Mark],
     alpha_max: float,
     n_grid: int,
     solved: Mapping[float, list[Solution]],
 ) -> list[Solution]:
-    """The equilibrium at enough values of α, in order, using what is known."""
+    """The equilibrium at enough values of α, in order, using what is known: on a grid, and on both sides of
+    what happens next to it."""
     have = np.array(sorted(a for a in solved if a <= alpha_max))
-    grid = np.geomspace(max(0.5 * min(marks), ALPHA_RANGE[0]), alpha_max, n_grid)
+    first = min(mark.alpha for mark in marks)
+    grid = np.geomspace(max(0.5 * first, ALPHA_RANGE[0]), alpha_max, n_grid)
     if have.size:
         step = math.log(grid[1] / grid[0])
         apart = np.abs(np.log(grid[:, None] / have)).min(axis=1)
         grid = grid[(apart > 0.75 * step) | (grid == alpha_max)]
-    sides = [m * (1 + e) for m in marks for e in (-_SIDE, _SIDE) if m * (1 + e) <= alpha_max]
-    asked = np.setdiff1d(np.concatenate([grid, sides]), have)
-    table = dict(zip(asked.tolist(), all_solutions(problem, asked), strict=True))
-    table |= {a: solved[a] for a in have.tolist()}
-    tops = (equilibrium_of(table[a]) for a in sorted(table))
-    return [s for s in tops if s is not None]
+    table = {a: equilibrium_of(solved[a]) for a in have.tolist()}
+
+    def solve(asked: Array) -> None:
+        new = np.setdiff1d(asked, list(table))
+        if new.size:
+            tops = (equilibrium_of(ranked) for ranked in all_solutions(problem, new))
+            table.update(zip(new.tolist(), tops, strict=True))
+
+    solve(grid)
+    places = _near_the_top(problem, marks, [s for s in table.values() if s is not None])
+    sides = np.outer(places, [1 - _SIDE, 1 + _SIDE]).ravel()
+    solve(sides[sides <= alpha_max])
+    return [s for _, s in sorted(table.items()) if s is not None]
+
+
+def _near_the_top(problem: Problem, marks: list[_Mark], tops: list[Solution]) -> Array:
+    """α of the marks at which the equilibrium may change.
+
+    αf of the equilibrium is convex, with slope ψ_out: what lies below one of its tangents is not on top.
+    """
+    places, heights = np.array([(mark.alpha, mark.alpha * mark.free_entropy) for mark in marks]).T
+    if not tops:
+        return places
+    alpha, f, gap = np.array([(s.alpha, s.free_entropy, s.excess_error) for s in tops]).T
+    slope = problem.channel.free_entropy(gap, problem.output_power)
+    least = np.max(alpha * f + slope * (places[:, None] - alpha), axis=1)
+    return places[heights >= least - _BELOW * (1 + np.abs(least))]
 
 
 def _first_order(

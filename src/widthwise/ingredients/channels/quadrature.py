@@ -47,6 +47,7 @@ _MOST_TOGETHER = 64  # values of ω
 _LADDER = 0.3  # from one gap at which labels are tried to the next
 _MERGED = (1, 2, 4, 8)  # panels of labels that one may stand for
 _STRICTER = 0.1  # what these may miss, of what the others may: errors of many panels add up
+_WIDE = 1000  # range of outputs, in widths of the narrowest panel, on which a grid for all ω is costly
 _MUCH_FEWER = 0.8  # of the labels: otherwise all are taken
 
 Labels = OutputGrid | FewerLabels
@@ -269,7 +270,9 @@ class OutputQuadrature(OutputGrid):
     # ------------------------------------------------------------------ Z and its derivatives
 
     def _is_local(self, gap: float) -> bool:
-        return math.sqrt(gap) < self.narrowest / 4
+        """Whether P_out is looked up anew around every ω, not on one grid of outputs for all."""
+        is_wide = self.edges[-1] - self.edges[0] > _WIDE * self.narrowest
+        return math.sqrt(gap) < self.narrowest * (1.0 if is_wide else 0.25)
 
     def _on_outputs(self, gap: float, at: Labels) -> tuple[Array, Array, BandedDensity]:
         """Nodes, weights and P_out for a kernel of variance V; kept, for many V have the same."""
