@@ -376,13 +376,15 @@ def _near_the_top(problem: Problem, marks: list[_Mark], tops: list[Solution]) ->
 
     αf of the equilibrium is convex, with slope ψ_out: what lies below one of its tangents is not on top.
     """
+    places: Array
     places, heights = np.array([(mark.alpha, mark.alpha * mark.free_entropy) for mark in marks]).T
     if not tops:
         return places
     alpha, f, gap = np.array([(s.alpha, s.free_entropy, s.excess_error) for s in tops]).T
     slope = problem.channel.free_entropy(gap, problem.output_power)
     least = np.max(alpha * f + slope * (places[:, None] - alpha), axis=1)
-    return places[heights >= least - _BELOW * (1 + np.abs(least))]
+    near: Array = places[heights >= least - _BELOW * (1 + np.abs(least))]
+    return near
 
 
 def _first_order(

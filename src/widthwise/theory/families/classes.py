@@ -144,7 +144,8 @@ class ClassFamily(Family):
                 is_near = np.max(np.abs(theirs.z[place] - nodes.z), axis=1) < _SAME
                 is_same |= (theirs.u[place] == nodes.u) & is_near
         around = np.concatenate([[True], is_same, [True]])
-        return ~(around[:-3] & around[1:-2] & around[2:-1] & around[3:])
+        is_own: Bools = ~(around[:-3] & around[1:-2] & around[2:-1] & around[3:])
+        return is_own
 
     def _side_of_bend(self, nodes: Points) -> Array | None:
         """Slope of ln φ at the moving class: where it passes 0, a class of nearly the same |v| parts."""
