@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 
 import pytest
 from hypothesis import settings
@@ -13,6 +14,14 @@ settings.load_profile("same")
 
 # ``pytest -n`` starts a process a core: JAX in each keeps to one, also where there are more than two.
 os.environ.setdefault("NPROC", "1")
+
+
+@pytest.fixture(autouse=True)
+def no_figure_stays_open():
+    """Those that a test leaves open are warned of in a later one, once they are more than twenty."""
+    yield
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def pytest_configure() -> None:

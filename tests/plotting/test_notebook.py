@@ -19,12 +19,6 @@ matplotlib.use("agg")
 PROBLEM = ww.Problem("max(x, 0)", readouts="four-point", channel=0.2, gamma=0.7)
 
 
-@pytest.fixture(autouse=True)
-def no_figure_stays_open():
-    yield
-    plt.close("all")
-
-
 def parsed(text: str) -> ElementTree.Element:
     """The HTML as a tree: it is well-formed, entities and all."""
     return ElementTree.fromstring(f"<div>{text}</div>")

@@ -21,10 +21,9 @@ SPAN = (0.2, 2.5)
 
 
 @pytest.fixture(autouse=True)
-def closed():
+def settings_stay():
     before = dict(matplotlib.rcParams)
     yield
-    plt.close("all")
     assert dict(matplotlib.rcParams) == before, "global settings were changed"
 
 
