@@ -703,3 +703,24 @@ def test_what_lies_below_the_equilibrium_is_no_transition(problem, monkeypatch):
         assert t.alpha == pytest.approx(other.alpha, rel=1e-9)
         spinodals = [1.0 if x.spinodals is None else np.array(x.spinodals) for x in (t, other)]
         assert spinodals[0] == pytest.approx(spinodals[1], rel=1e-7)
+
+
+def test_two_jumps_between_solutions_of_one_family():
+    """A second solution with the same classes learnt is the equilibrium in between, over 0.03 % of α."""
+    problem = ww.Problem(
+        "step(x+1.5)+sign(x-0.2)",
+        standardised(
+            np.array([-2.356268, -0.573463, 0.237563, 0.319391, 0.656081, 0.866513]),
+            np.array([0.1302015, 0.1292996, 0.1583637, 0.1838661, 0.2875018, 0.1107673]),
+        ),
+        "homogeneous",
+        channel=0.09224,
+        gamma=25.18,
+    )
+    listed = ww.transitions(problem, 62.0)
+    assert len(listed) == 2
+    assert listed[1].alpha / listed[0].alpha < 1.001
+    for t in listed:
+        low, high = (ww.solve(problem, t.alpha * side) for side in (1 - 1e-6, 1 + 1e-6))
+        assert high.weight_overlap[0] - low.weight_overlap[0] == pytest.approx(t.overlap_jump, rel=1e-3)
+        assert low.excess_error - high.excess_error == pytest.approx(t.error_jump, rel=1e-3)

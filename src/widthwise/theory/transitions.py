@@ -248,12 +248,12 @@ def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) ->
     alpha, before, after = crossing
     if np.max(np.abs(after.weight_overlap - before.weight_overlap)) < 1e-6:
         return []
-    # A third segment may lie above both where they cross: then there are two transitions, not this one.
+    # A third solution may lie above both where they cross: then there are two transitions, not this one.
     middle = equilibrium_of(all_solutions(problem, np.array([alpha]))[0])
     if (
         middle is not None
         and depth < 60
-        and segment_of(middle) not in (old, new)
+        and not (same_solution(middle, before) or same_solution(middle, after))
         and middle.free_entropy > before.free_entropy + 1e-11 * (1 + abs(before.free_entropy))
     ):
         return _between(problem, low, middle, depth + 1) + _between(problem, middle, high, depth + 1)
