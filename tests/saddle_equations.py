@@ -166,6 +166,25 @@ class Equations:
 
     # -- roots
 
+    def n_barriers(self, found: Root) -> int:
+        """How many different unstable roots of ln x = ln v²(A F + B g') classes are at."""
+        with np.errstate(all="ignore"):  # of classes that are not learnt
+            pull = float(self.residual(found.log_snr, np.float64(found.log_coupling), is_exact=True)[2])
+
+        def rise(u: np.ndarray) -> np.ndarray:
+            """of the right side over the left, with ln x"""
+            ends = []
+            for side in (u + 1e-5, u - 1e-5):
+                overlap, _, slope, _ = self.units(side)
+                ends.append(np.log(pull * overlap + math.exp(found.log_coupling) * slope) - side)
+            return ends[0] - ends[1]
+
+        learnt = np.sort(found.log_snr[~np.isneginf(found.log_snr)])
+        unstable = learnt[rise(learnt) > 0]
+        pairs = zip(unstable[:-1], unstable[1:], strict=True)
+        parted = [bool(np.any(rise(np.linspace(low, high, 60)) < 0)) for low, high in pairs]
+        return int(unstable.size > 0) + sum(parted)
+
     def polished(self, log_snr: np.ndarray, log_coupling: float) -> Root | None:
         """The exact root near a point, or None."""
         learnt = np.flatnonzero(~np.isneginf(log_snr))

@@ -8,6 +8,7 @@ import pytest
 import widthwise as ww
 from exhaustive import index_sum, lacking, search
 from invariants import alike, bounded, counted, honest, ranked, rising
+from saddle_equations import Equations
 from stationarity import stationary
 from transition_checks import transitions_hold
 
@@ -176,6 +177,19 @@ class TestSearch:
         found = search(ww.Problem("gelu", "gaussian", law, 0.5, 0.03), 0.0203, np.random.default_rng(1))
         assert index_sum(found) == 1
         assert [r.is_ordered for r in sorted(found, key=lambda r: r.gap)] == [True, False, True]
+
+    def test_two_sizes_on_two_barriers(self):
+        """Such a solution has two unstable directions at least: it is no barrier between two others."""
+        law = ww.readouts.Discrete([-0.9999997858, 1.0000005806], [0.7305, 0.2695], normalise=True)
+        channel = ww.channels.Probit(0.1547)
+        problem = ww.Problem("1.308*(tanh(x)+0.01*sign(x))", "rademacher", law, channel, 0.08021)
+        found = search(problem, 4.5265, np.random.default_rng(1))
+        counts = {tuple(np.round(r.overlap, 3)): Equations(problem, 4.5265).n_barriers(r) for r in found}
+        assert counts[0.0, 0.0] == 0
+        assert counts[0.098, 0.0] == 1
+        assert counts[0.098, 0.098] == 1  # the same one
+        large = sorted(Equations(problem, 4.5265).n_barriers(r) for r in found if r.overlap[0] > 0.9)
+        assert large == [0, 1, 1, 2]
 
     @pytest.mark.slow
     def test_what_is_lacking_is_told(self, monkeypatch):

@@ -39,6 +39,9 @@ _SIDE = 2e-5
 # A class that is learnt this far before it cannot stay at 0 is learnt in a jump.
 _AHEAD = 1e-7
 _BELOW = 1e-6  # of αf: surely below the equilibrium
+# How often an interval is parted where its ends are not seen to meet, and where a third solution is above
+# them, and its least width.
+_DEEPEST, _DEEPEST_CROSSING, _NARROWEST = 12, 60, 1e-9
 _N_SCAN = 60  # values of α at which the two branches of the factorised theory are compared
 
 
@@ -209,11 +212,7 @@ def _jumps_and_births(
         marks.append(_Mark(0.01 * alpha_max))
     if not marks:
         return []
-    ranked_at = _ranked(problem, marks, alpha_max, n_grid, solved)
-    found: list[Transition] = []
-    for low, high in zip(ranked_at[:-1], ranked_at[1:], strict=True):
-        found += _between(problem, low, high)
-    return found
+    return _changes(problem, _ranked(problem, marks, alpha_max, n_grid, solved))
 
 
 def _enough_for_one(problem: Problem) -> float:
@@ -226,8 +225,55 @@ def _enough_for_one(problem: Problem) -> float:
     return problem.gamma * entropy / deficit if deficit > 0 else math.inf
 
 
-def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) -> list[Transition]:
-    """Changes of the equilibrium between two values of α, given it at both."""
+@dataclass(frozen=True)
+class _Interval:
+    """Two values of α with the equilibrium at both, and how often a larger one was parted."""
+
+    low: Solution
+    high: Solution
+    depth: int = 0
+
+    def parted(self, middle: Solution) -> list[_Interval]:
+        return [_Interval(*ends, self.depth + 1) for ends in ((self.low, middle), (middle, self.high))]
+
+
+_Crossing = tuple[float, Solution, Solution]
+"""α at which two segments have the same free entropy, and their solutions there."""
+
+
+def _changes(problem: Problem, ranked_at: list[Solution]) -> list[Transition]:
+    """Changes of the equilibrium, given it at values of α in order.
+
+    Where an interval is not understood yet, its middle is looked at: all middles in one batch, again and
+    again.
+    """
+    found: list[Transition] = []
+    left = [_Interval(*ends) for ends in zip(ranked_at[:-1], ranked_at[1:], strict=True)]
+    while left:
+        asked: list[tuple[float, _Interval, _Crossing | None]] = []
+        for interval in left:
+            answer = _between(problem, interval)
+            if isinstance(answer, list):
+                found += answer
+            elif answer is not None:
+                asked.append((answer[0], interval, answer))
+            elif interval.depth < _DEEPEST and interval.high.alpha / interval.low.alpha - 1 > _NARROWEST:
+                asked.append((math.sqrt(interval.low.alpha * interval.high.alpha), interval, None))
+        left = []
+        ranked = all_solutions(problem, np.array([alpha for alpha, *_ in asked])) if asked else []
+        for (_, interval, crossing), at in zip(asked, ranked, strict=True):
+            middle = equilibrium_of(at)
+            if crossing is not None and not _is_above(middle, crossing, interval.depth):
+                found += _jump(problem, interval, crossing)
+            elif middle is not None:
+                left += interval.parted(middle)
+    return sorted(found, key=lambda t: t.alpha)
+
+
+def _between(problem: Problem, interval: _Interval) -> list[Transition] | _Crossing | None:
+    """Changes of the equilibrium within an interval, or where two segments cross, if something is above them
+    there, or nothing: it is not known."""
+    low, high = interval.low, interval.high
     old, new = segment_of(low), segment_of(high)
     jump = float(np.max(np.abs(high.weight_overlap - low.weight_overlap)))
     newly = set(_learnt(high)) - set(_learnt(low))
@@ -243,20 +289,29 @@ def _between(problem: Problem, low: Solution, high: Solution, depth: int = 0) ->
     if followed is not None and same_solution(followed, high):
         return _born_along(old, low, followed)
     crossing = maxwell_point(old, new, low, high)
-    if crossing is None:
-        return _halved(problem, low, high, depth) if depth < 12 else []
-    alpha, before, after = crossing
-    if np.max(np.abs(after.weight_overlap - before.weight_overlap)) < 1e-6:
-        return []
-    # A third solution may lie above both where they cross: then there are two transitions, not this one.
-    middle = equilibrium_of(all_solutions(problem, np.array([alpha]))[0])
-    if (
+    if crossing is not None:
+        _, before, after = crossing
+        if np.max(np.abs(after.weight_overlap - before.weight_overlap)) < 1e-6:
+            return []
+    return crossing
+
+
+def _is_above(middle: Solution | None, crossing: _Crossing, depth: int) -> bool:
+    """Whether a third solution lies above both where they cross: then there are two transitions or more."""
+    _, before, after = crossing
+    return (
         middle is not None
-        and depth < 60
+        and depth < _DEEPEST_CROSSING
         and not (same_solution(middle, before) or same_solution(middle, after))
         and middle.free_entropy > before.free_entropy + 1e-11 * (1 + abs(before.free_entropy))
-    ):
-        return _between(problem, low, middle, depth + 1) + _between(problem, middle, high, depth + 1)
+    )
+
+
+def _jump(problem: Problem, interval: _Interval, crossing: _Crossing) -> list[Transition]:
+    """A transition where two segments cross, and what is born along both."""
+    low, high = interval.low, interval.high
+    old, new = segment_of(low), segment_of(high)
+    _, before, after = crossing
     spinodals = None
     if has_few_classes(setting_of(problem)) or readout_classes(problem) is None:
         end = old.end(before)
@@ -304,16 +359,6 @@ def _born_between(
             found.append(Transition(float(classes.sizes[number]), alpha, "continuous"))
             near = follow(near, min(alpha * (1 + _AHEAD), high.alpha)) or near
     return found
-
-
-def _halved(problem: Problem, low: Solution, high: Solution, depth: int) -> list[Transition]:
-    alpha = math.sqrt(low.alpha * high.alpha)
-    if high.alpha / low.alpha - 1 < 1e-9:
-        return []
-    middle = equilibrium_of(all_solutions(problem, np.array([alpha]))[0])
-    if middle is None:
-        return []
-    return _between(problem, low, middle, depth + 1) + _between(problem, middle, high, depth + 1)
 
 
 def _learnt(solution: Solution) -> list[int]:

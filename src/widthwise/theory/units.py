@@ -147,6 +147,7 @@ class UnitTable:
         self.log_grid = np.log(self.grid)
         self.values = on_grid.chosen(keep)
         self._forces = np.stack([self.values.overlap, self.values.kernel_slope])
+        self._rates = self.grid * np.stack([self.values.overlap_slope, self.values.kernel_curvature])
         self._log_gap = np.log(np.maximum(self.values.gap, _LEAST_GAP))
         self._at_zero = evaluate_units(activation, weights, np.zeros(1))
         self.slope_at_zero = float(self._at_zero.overlap_slope[0])  # 1, or E e² of inputs with a covariance
@@ -365,16 +366,32 @@ class UnitTable:
         rows, columns = np.nonzero(has_root)
         if not rows.size:
             return
-        log_v2 = np.log(values2)
         at = cell[rows, columns]
-        low, high = self.log_grid[at] - _SLACK, self.log_grid[at + 1] + _SLACK
-        here, there = log_v2[columns] - level[rows, at], log_v2[columns] - level[rows, at + 1]
-        start = low + (high - low) * here / (here - there)
-        result[rows, columns] = (
-            np.exp(start)
-            if is_rough
-            else self.polish(values2[columns], pull[rows], coupling[rows], low, high, start)
-        )
+        begin, end = self.log_grid[at], self.log_grid[at + 1]
+        below, above = level[rows, at], level[rows, at + 1]
+        share = (np.log(values2)[columns] - below) / (above - below)
+        if is_rough:
+            result[rows, columns] = np.exp(begin + (end - begin) * share)
+            return
+        a, b = pull[rows], coupling[rows]
+        start = begin + self._way_to_root(at, share, above - below, end - begin, a, b)
+        low, high = begin - _SLACK, end + _SLACK
+        result[rows, columns] = self.polish(values2[columns], a, b, low, high, start)
+
+    def _way_to_root(
+        self, cell: Integers, share: Array, rise: Array, width: Array, pull: Array, coupling: Array
+    ) -> Array:
+        """How far into its cell, in ln x, ln φ has risen by a share: a cubic for the inverse."""
+        bends = []
+        for place in (cell, cell + 1):
+            rates = pull * self._rates[0, place] + coupling * self._rates[1, place]
+            forces = pull * self._forces[0, place] + coupling * self._forces[1, place]
+            with np.errstate(all="ignore"):
+                bends.append(rise / (1 - rates / forces) - width)  # off a straight line, for the whole cell
+        bend = share * (1 - share) * (bends[0] * (1 - share) - bends[1] * share)
+        is_mild = (np.abs(bends[0]) < width) & (np.abs(bends[1]) < width)
+        way: Array = width * share + np.where(is_mild, bend, 0.0)
+        return way
 
     def _fill_hidden(
         self, result: Array, values2: Array, pull: Array, coupling: Array, level: Array, is_missing: Bools
@@ -404,10 +421,21 @@ class UnitTable:
             begin, end = self.log_grid[last], self.log_grid[last + 2]
             a, b = pull[rows], coupling[rows]
             fold, force = self._turning_point(a, b, begin, end, is_maximum)
-            found = sign * (fold - np.log(values2[columns] * force)) < 0
-            rows, columns = rows[found], columns[found]
-            ends = (begin[found], fold[found]) if is_maximum else (fold[found], end[found])
-            result[rows, columns] = self.polish(values2[columns], a[found], b[found], *ends)
+            turn = fold - np.log(force)  # ln φ
+            depth = sign * (np.log(values2[columns]) - turn)
+            found = depth > 0
+            rows, columns, fold, depth = rows[found], columns[found], fold[found], depth[found]
+            far, node = (begin[found], last[found]) if is_maximum else (end[found], last[found] + 2)
+            # A parabola from the fold through the node beside it.
+            share = np.sqrt(depth / np.maximum(sign * (level[rows, node] - turn[found]), depth))
+            result[rows, columns] = self.polish(
+                values2[columns],
+                a[found],
+                b[found],
+                np.minimum(fold, far),
+                np.maximum(fold, far),
+                fold + share * (far - fold),
+            )
             is_missing[rows, columns] = False
 
     def _turning_point(

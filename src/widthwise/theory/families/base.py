@@ -37,10 +37,10 @@ _N_CROSSING = 24
 _CREPT = (0.25, 0.06)  # of a bracket whose middle cannot be reached
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
 _FAR = np.log(1e14)  # α and 1/α beyond which nothing is computed
-_N_END = 10
+_N_PARTS, _N_END = 16, 3  # of what holds the end of a curve, all tried at once, and how often
 # An end that is no fold of another family is looked for more closely if an α asked for is so near to it in
-# ln α: within so much of u, by so many halvings.
-_NEAR_END, _BEHIND_END, _N_SHARP_END = 0.01, 0.01, 20
+# ln α: within so much of u, parted so often.
+_NEAR_END, _BEHIND_END, _N_SHARP_END = 0.01, 0.01, 5
 _N_STEEP, _STEEP = 40, 1.5  # steps in ln α along a curve that runs away
 _MOST_NODES = 400
 _TORN = 0.3  # of an unknown between neighbours on the grid, beyond what its slopes say
@@ -267,9 +267,7 @@ class Family(ABC):
             sheet.append(len(points) if is_first else sheet[-1])
             known[k] = [len(points)]
             points.append(found[k : k + 1])
-        for k in np.nonzero(is_torn)[0].tolist():
-            for begin, way in ((k, 1), (k + 1, -1)):
-                self._follow(found.u, known[begin][0], begin, way, known, points, sheet)
+        self._follow(found.u, np.nonzero(is_torn)[0].tolist(), known, points, sheet)
         if all(len(numbers) < 2 for numbers in known.values()):
             return [self]  # a sharp bend of one curve
         for k in np.nonzero(is_torn)[0].tolist():
@@ -287,30 +285,33 @@ class Family(ABC):
     def _follow(
         self,
         grid: Array,
-        number: int,
-        place: int,
-        way: int,
+        torn: list[int],
         known: dict[int, list[int]],
         points: list[Points],
         sheet: list[int],
     ) -> None:
-        """Points of one sheet along the grid, until it ends or meets a point that is known."""
-        while 0 <= place + way < grid.size:
-            place += way
-            here = points[number]
-            u = grid[place : place + 1]
+        """Points of every sheet along the grid, from both sides of the places that are torn, until a sheet
+        ends or meets a point that is known."""
+        ways = [(begin, way) for k in torn for begin, way in ((k, 1), (k + 1, -1))]
+        walkers = [(known[begin][0], begin + way, way) for begin, way in ways]  # the next place of each
+        while walkers := [walker for walker in walkers if 0 <= walker[1] < grid.size]:
+            here = Points.joined([points[number] for number, _, _ in walkers])
+            u = grid[[place for _, place, _ in walkers]]
             new = self.at(u, here.z + (u - here.u)[:, None] * here.z_slope)
-            if not new.is_good[0]:
-                return
-            for other in known.setdefault(place, []):
-                if np.max(np.abs(points[other].z - new.z)) < 1e-6:
-                    mine, theirs = sheet[number], sheet[other]
+            gone_on = []
+            for i in np.nonzero(new.is_good)[0].tolist():
+                number, place, way = walkers[i]
+                there = known.setdefault(place, [])
+                met = [other for other in there if np.max(np.abs(points[other].z - new.z[i])) < 1e-6]
+                if met:
+                    mine, theirs = sheet[number], sheet[met[0]]
                     sheet[:] = [mine if label == theirs else label for label in sheet]
-                    return
-            known[place].append(len(points))
-            sheet.append(sheet[number])
-            number = len(points)
-            points.append(new)
+                    continue
+                there.append(len(points))
+                gone_on.append((len(points), place + way, way))
+                sheet.append(sheet[number])
+                points.append(new[i : i + 1])
+            walkers = gone_on
 
     def _on_sheet(self, points: Points, grid: Points) -> Family:
         """The family on one sheet; beside its ends the grid has nothing of it."""
@@ -342,7 +343,7 @@ class Family(ABC):
     def _with_ends(
         self, nodes: Points, is_joined: np.ndarray, u: np.ndarray, is_good: np.ndarray
     ) -> tuple[Points, np.ndarray]:
-        """Nodes close to where the curve ends within the grid, by bisection of all ends at once."""
+        """Nodes close to where the curve ends within the grid, all ends at once."""
         edge = np.nonzero(is_good[:-1] != is_good[1:])[0]
         inside = np.where(is_good[edge], edge, edge + 1)
         outside = np.where(is_good[edge], edge + 1, edge)
@@ -515,13 +516,20 @@ class Family(ABC):
         And places behind the ends, near to them.
         """
         for _ in range(_N_END if far.size else 0):
-            last, far = self._halved(last, far)
+            last, far = self._parted(last, far)
         return last, far
 
-    def _halved(self, last: Points, far: np.ndarray) -> tuple[Points, np.ndarray]:
-        middle = 0.5 * (last.u + far)
-        new = self.at(middle, last.z + (middle - last.u)[:, None] * last.z_slope)
-        return _choose(new.is_good, new, last), np.where(new.is_good, far, middle)
+    def _parted(self, last: Points, far: Array) -> tuple[Points, Array]:
+        """The last of some points between that are on the curve, and what follows it."""
+        n, share = far.size, np.arange(_N_PARTS + 1) / _N_PARTS
+        u = last.u + share[:, None] * (far - last.u)
+        step = (u[1:-1] - last.u).ravel()[:, None]
+        start = last[np.tile(np.arange(n), _N_PARTS - 1)]
+        new = self.at(u[1:-1].ravel(), start.z + step * start.z_slope)
+        is_there = np.vstack([np.ones(n, dtype=bool), new.is_good.reshape(-1, n)])
+        place = _N_PARTS - 1 - np.argmax(is_there[::-1], axis=0)
+        row = np.arange(n)
+        return Points.joined([last, new])[place * n + row], u[place + 1, row]
 
     def _towards(self, last: Points, far: np.ndarray) -> Points:
         """The last points, and where α runs away as they are neared further ones, at even steps of ln α."""
@@ -593,7 +601,7 @@ class Family(ABC):
                 continue
             last, far = ends, ends.u + way * _BEHIND_END
             for _ in range(_N_SHARP_END):
-                last, far = self._halved(last, far)
+                last, far = self._parted(last, far)
             self._sharp_ends = np.concatenate([self._sharp_ends, ends.u, last.u])
             is_new = last.u != ends.u
             if way > 0:  # each is joined to the end that it was reached from

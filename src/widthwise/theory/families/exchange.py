@@ -33,6 +33,7 @@ _N_ITERATIONS = 80
 _MOVED = 0.3  # in ln x: another root
 _SAME = 0.02  # in ln x: the same solution, before it is polished
 _NOTHING = 1e-9  # x that is on its way to 0
+_LEAST, _MOST = 1e-300, 1e300  # in place of 0 and of infinity
 _BETTER = 1e-12  # difference of free entropies that is no rounding
 
 
@@ -51,7 +52,7 @@ def exchanged(
     setting: Setting, alpha: Array, known: Sequence[Sequence[Solution]], polished: Polished
 ) -> Iterator[tuple[int, Solution]]:
     """Stable solutions next to the best of those known at each α, with the index of α."""
-    there = [[_snr(setting, s) for s in here if s.is_converged] for here in known]
+    there = [_Seen([_snr(setting, s) for s in here if s.is_converged]) for here in known]
     highest = [max((s.free_entropy for s in here if s.is_converged), default=-np.inf) for here in known]
     changed: list[tuple[int, Solution]] = []
     for i, here in enumerate(known):
@@ -59,9 +60,11 @@ def exchanged(
         changed += [(i, s) for s in sorted(stable, key=lambda s: -s.free_entropy)[:_N_BEST]]
     for _ in range(_N_ROUNDS):
         begin: list[tuple[int, Array]] = []
+        tried: dict[int, _Seen] = {}
         for i, s in changed:
             for start in _starts(setting, s):
-                if not _is_among(start, [other for j, other in begin if j == i]):
+                if start not in (before := tried.setdefault(i, _Seen())):
+                    before.add(start)
                     begin.append((i, start))
         if not begin:
             return
@@ -69,13 +72,14 @@ def exchanged(
         snr, log_tilt, log_coupling = _settled(setting, np.log(alpha[index]), np.array([x for _, x in begin]))
         changed = []
         for i, x, *logs in zip(index, snr, log_tilt, log_coupling, strict=True):
-            if not x.any() or np.isnan(x).any() or np.isinf(x).all() or _is_among(x, there[i]):
+            if not x.any() or np.isnan(x).any() or np.isinf(x).all() or x in there[i]:
                 continue
             new = polished(float(alpha[i]), x, *logs)
-            there[i].append(x)
-            if new is None or not new.is_stable or _is_among(found := _snr(setting, new), there[i][:-1]):
+            is_other = new is not None and new.is_stable and _snr(setting, new) not in there[i]
+            there[i].add(x)
+            if new is None or not is_other:
                 continue
-            there[i].append(found)
+            there[i].add(_snr(setting, new))
             yield i, new
             if new.free_entropy > highest[i] + _BETTER * (1 + abs(highest[i])):
                 highest[i] = new.free_entropy
@@ -90,14 +94,32 @@ def _snr(setting: Setting, solution: Solution) -> Array:
     return snr
 
 
-def _is_among(snr: Array, others: Sequence[Array]) -> bool:
-    """Whether one of the others has the same x of every class."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for other in others:
-            is_same = (snr == other) | (np.abs(np.log(snr / other)) < _SAME)
-            if np.all(is_same | ((snr < _NOTHING) & (other < _NOTHING))):
-                return True
-    return False
+class _Seen:
+    """x of all classes at some solutions; ``in`` asks whether one of them has the same x of every class."""
+
+    def __init__(self, snr: Sequence[Array] = ()) -> None:
+        self._logs: list[Array] = []
+        self._together: Array | None = None
+        for one in snr:
+            self.add(one)
+
+    def add(self, snr: Array) -> None:
+        self._logs.append(self._log(snr))
+        self._together = None
+
+    def __contains__(self, snr: Array) -> bool:
+        if not self._logs:
+            return False
+        if self._together is None:
+            self._together = np.array(self._logs)
+        apart = np.abs(self._together - self._log(snr)).max(axis=1)
+        return bool((apart < _SAME).any())
+
+    @staticmethod
+    def _log(snr: Array) -> Array:
+        """ln x, and finite numbers in place of -∞ and ∞."""
+        log: Array = np.log(np.minimum(np.where(snr < _NOTHING, _LEAST, snr), _MOST))
+        return log
 
 
 def _starts(setting: Setting, solution: Solution) -> Iterator[Array]:
