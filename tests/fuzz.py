@@ -26,8 +26,9 @@ import numpy as np  # noqa: E402
 from checking import Report, check_problem, core_seconds  # noqa: E402
 from random_problems import random_problem  # noqa: E402
 
-# Processor seconds of an idle core for all that is asked of one problem.
-_LIMIT = 120.0
+# Processor seconds of an idle core for all that is asked of one problem: of up to 16 sizes of readouts, and
+# of more, which may have a hundred transitions with checks on both sides of each.
+_LIMIT, _LIMIT_OF_MANY, _MANY = 120.0, 400.0, 16
 _N_OF_ONE_PROCESS = 100
 _MOST_TOLD = 6  # violations of one problem that are printed: many have one cause
 
@@ -51,6 +52,8 @@ def run(seed: int, limit: float = _LIMIT, idle: float = 0.0) -> Outcome:
     """All checks of one seed, within a limit of processor time; ``idle`` tells how quick an idle core is."""
     drawn, rng = drawn_from(seed)
     report = Report(idle=idle)
+    if drawn.problem.readouts.is_discrete and np.unique(np.abs(drawn.problem.readouts.values)).size > _MANY:
+        limit *= _LIMIT_OF_MANY / _LIMIT
     limit *= report.slowdown
     start = time.process_time()
 

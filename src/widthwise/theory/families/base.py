@@ -31,8 +31,11 @@ ACCEPTED = 1e-10
 _RTOL, _MAX_STEPS = 1e-13, 40
 _N_BEND, _NEAR_BEND = 24, 1e-6  # steps on the way to a sharp bend, and how near in u they lead
 _LEFT_OF_WAY = (0.4, 0.8)  # of the way to it after a step, and after one if that fails
-_N_HALVINGS = 7
-_N_BISECTIONS, _N_SLOW = 60, 4
+_PARTS = (2, 4, 4, 4)  # of pieces on which ln α is not seen to be monotone, one time after the other
+_N_SMOOTH, _STEP = (
+    5,
+    4.0,
+)  # steps to a fold at which the slope is smooth: beside it changes by a quarter as much
 _N_CROSSING = 24
 _CREPT = (0.25, 0.06)  # of a bracket whose middle cannot be reached
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
@@ -372,11 +375,11 @@ class Family(ABC):
     def _refined(self, nodes: Points, is_joined: np.ndarray) -> tuple[Points, np.ndarray]:
         nodes, is_joined = self._with_bends(nodes, is_joined)
         for _ in range(2):  # folds first, then what lies between them
-            for _ in range(_N_HALVINGS):
+            for n_parts in _PARTS:
                 left = np.nonzero(_matters(nodes, is_joined) & ~_is_monotone(nodes[:-1], nodes[1:]))[0]
                 if not left.size or len(nodes) > _MOST_NODES:
                     break
-                nodes, is_joined = self._inserted(nodes, is_joined, left, np.full(left.size, 0.5))
+                nodes, is_joined = self._inserted(nodes, is_joined, left, n_parts)
             turns = np.nonzero(_matters(nodes, is_joined) & (nodes.slope[:-1] * nodes.slope[1:] < 0))[0]
             if not turns.size:
                 break
@@ -427,44 +430,71 @@ class Family(ABC):
         return nodes, is_joined
 
     def _inserted(
-        self, nodes: Points, is_joined: np.ndarray, left: np.ndarray, share: np.ndarray
+        self, nodes: Points, is_joined: np.ndarray, left: np.ndarray, n_parts: int
     ) -> tuple[Points, np.ndarray]:
-        """New nodes at shares of the intervals to the right of ``left``."""
-        low, high = nodes[left], nodes[left + 1]
+        """New nodes that part the intervals to the right of ``left``."""
+        share = np.repeat(np.arange(1, n_parts) / n_parts, left.size)
+        begin = np.tile(left, n_parts - 1)
+        low, high = nodes[begin], nodes[begin + 1]
         new = self.near(*_hermite(low, high, share))
         bad = np.nonzero(~new.is_good)[0]
         if bad.size:  # a bend between neighbours: from the tangent of either
             new.put(bad, self._between(low[bad], high[bad], share[bad], np.ones(bad.size, dtype=bool)))
-        good = new.is_good
-        everything = Points.joined([nodes, new[good]])
+        everything = Points.joined([nodes, new])
         order = np.argsort(everything.u, kind="stable")
+        is_there = np.concatenate([np.ones(len(nodes), dtype=bool), new.is_good])[order]
+        flags = np.concatenate([is_joined, np.ones(len(new), dtype=bool)])[order]
         # A node that failed parts its neighbours.
-        is_joined = is_joined.copy()
-        is_joined[left[~good]] = False
-        flags = np.concatenate([is_joined, np.ones(int(good.sum()), dtype=bool)])[order]
-        return everything[order], flags
+        before = np.maximum.accumulate(np.where(is_there, np.arange(order.size), 0))
+        flags[before[~is_there]] = False
+        return everything[order[is_there]], flags[is_there]
 
     def _with_folds(
         self, nodes: Points, is_joined: np.ndarray, turns: np.ndarray
     ) -> tuple[Points, np.ndarray]:
-        """The zeros of d ln α/du, as nodes: the Illinois variant of regula falsi on the slope.
+        """The zeros of d ln α/du, as nodes: brackets are parted, then narrowed by regula falsi on the slope.
 
-        Where the slope steps over 0 (another class wakes up there) the bracket is halved instead.  Where the
+        Where the slope steps over 0 (another class wakes up there) they are parted again and again. Where the
         curve does not go on between two neighbours (the root of another class ends) there is no zero: they
         are parted, and the ends of both pieces become nodes.
         """
-        low, high = nodes[turns], nodes[turns + 1]
+        low, high, best = nodes[turns], nodes[turns + 1], nodes[turns]
+        rows, is_torn = np.arange(turns.size), np.zeros(turns.size, dtype=bool)
+        while rows.size:
+            one, other, new, is_smooth = self._parted_at_turn(low[rows], high[rows], is_torn[rows])
+            low.put(rows, one)
+            high.put(rows, other)
+            best.put(rows, new)
+            is_torn[rows] = ~is_smooth
+            rows = rows[new.is_good & ~_is_fold(new, other.u - one.u)]
+            rows = np.concatenate(
+                [rows[is_torn[rows]], self._by_slopes(low, high, best, rows[~is_torn[rows]])]
+            )
+        is_parted = ~best.is_good
+        folds = best[~is_parted]
+        folds.slope = np.zeros(len(folds))
+        parted = np.nonzero(is_parted)[0]
+        lasts = [self._last_before(end[parted], best.u[parted])[0] for end in (low, high)]
+        everything = Points.joined([nodes, folds, *lasts])
+        order = np.argsort(everything.u, kind="stable")
+        is_joined = is_joined.copy()
+        is_joined[turns[parted]] = True  # to the end of its piece
+        flags = [is_joined, np.ones(len(folds), dtype=bool), np.zeros(parted.size, dtype=bool)]
+        flags.append(np.ones(parted.size, dtype=bool))
+        return everything[order], np.concatenate(flags)[order]
+
+    def _by_slopes(self, low: Points, high: Points, best: Points, rows: Integers) -> Integers:
+        """Some brackets of folds narrowed, and the best point of each; which of them are no smooth folds.
+
+        The Illinois variant of regula falsi: an end that stays for a second time counts half.
+        """
         weight_low, weight_high = low.slope.copy(), high.slope.copy()
-        side, n_slow = np.zeros(turns.size), np.zeros(turns.size, dtype=int)
-        best, is_parted = nodes[turns], np.zeros(turns.size, dtype=bool)
-        rows = np.arange(turns.size)
-        for _ in range(_N_BISECTIONS):
+        side = np.zeros(len(low))
+        for _ in range(_N_SMOOTH if rows.size else 0):
             width = high.u[rows] - low.u[rows]
             share = np.clip(weight_low[rows] / (weight_low[rows] - weight_high[rows]), 1e-3, 1 - 1e-3)
-            share = np.where(n_slow[rows] > _N_SLOW, 0.5, share)
-            new = self._between(low[rows], high[rows], share, n_slow[rows] > _N_SLOW)
+            new = self._between(low[rows], high[rows], share, np.zeros(rows.size, dtype=bool))
             best.put(rows, new)
-            is_parted[rows] |= ~new.is_good
             same = new.slope * low.slope[rows] > 0
             halved_low, halved_high = 0.5 * weight_low[rows], 0.5 * weight_high[rows]
             weight_high[rows] = np.where(
@@ -477,21 +507,36 @@ class Family(ABC):
             good = new.is_good
             low.put(rows[good & same], new[good & same])
             high.put(rows[good & ~same], new[good & ~same])
-            n_slow[rows] += high.u[rows] - low.u[rows] > 0.5 * width
-            rows = rows[good & ~((np.abs(new.slope) < 1e-9) | (width < 1e-9))]
+            rows = rows[good & ~_is_fold(new, width)]
             if not rows.size:
                 break
-        folds = best[~is_parted]
-        folds.slope = np.zeros(len(folds))
-        parted = np.nonzero(is_parted)[0]
-        lasts = [self._last_before(end[parted], best.u[parted])[0] for end in (low, high)]
-        everything = Points.joined([nodes, folds, *lasts])
-        order = np.argsort(everything.u, kind="stable")
-        is_joined = is_joined.copy()
-        is_joined[turns[parted]] = True  # to the end of its piece
-        flags = [is_joined, np.ones(len(folds), dtype=bool), np.zeros(parted.size, dtype=bool)]
-        flags.append(np.ones(parted.size, dtype=bool))
-        return everything[order], np.concatenate(flags)[order]
+        return rows
+
+    def _parted_at_turn(
+        self, low: Points, high: Points, is_torn: Bools
+    ) -> tuple[Points, Points, Points, Bools]:
+        """Of some points between neighbours the two at which the slope first changes its sign.
+
+        And the second of these once more, or a place between them at which nothing is found; and whether the
+        slope changes no more between them than around.
+        """
+        n, row = len(low), np.arange(len(low))
+        every = np.tile(row, _N_PARTS - 1)
+        share = np.repeat(np.arange(1, _N_PARTS) / _N_PARTS, n)
+        new = self._between(low[every], high[every], share, is_torn[every])
+        points = Points.joined([low, new, high])
+        is_good, slope = points.is_good.reshape(-1, n), points.slope.reshape(-1, n)
+        has_turned = is_good & (slope * low.slope <= 0)
+        has_turned[-1] = True
+        place = np.arange(_N_PARTS + 1)[:, None]
+        second = np.argmax(has_turned, axis=0)
+        first = np.max(np.where(is_good & (place < second), place, 0), axis=0)
+        best = np.where(second - first > 1, first + 1, np.minimum(second, _N_PARTS - 1))
+        change = np.abs(np.diff(np.concatenate([slope[:1], slope, slope[-1:]]), axis=0))
+        around = np.maximum(change[first, row], change[np.minimum(second + 1, _N_PARTS), row])
+        is_smooth: Bools = change[second, row] < _STEP * around
+        one, other, found = (points[k * n + row] for k in (first, second, best))
+        return one, other, found, is_smooth
 
     def _between(self, low: Points, high: Points, share: Array, is_torn: Bools) -> Points:
         """Points at shares of the way between neighbours, of which some do not lie on one smooth piece.
@@ -726,6 +771,13 @@ def _matters(nodes: Points, is_joined: Bools) -> Bools:
     is_beyond = ((low > _FAR) & (high > _FAR)) | ((low < -_FAR) & (high < -_FAR))
     matters: Bools = is_joined[:-1] & ~is_beyond
     return matters
+
+
+def _is_fold(points: Points, width: Array) -> Bools:
+    """Whether ln α is that of the fold, to rounding, given the widths of what points were found in."""
+    slope = np.abs(points.slope)
+    is_fold: Bools = (slope < 1e-9) | (width < 1e-9) | (slope * width < _ROUNDING)
+    return is_fold
 
 
 def _is_monotone(low: Points, high: Points) -> Bools:
