@@ -31,7 +31,7 @@ ACCEPTED = 1e-10
 _RTOL, _MAX_STEPS = 1e-13, 40
 _N_BEND, _NEAR_BEND = 24, 1e-6  # steps on the way to a sharp bend, and how near in u they lead
 _LEFT_OF_WAY = (0.4, 0.8)  # of the way to it after a step, and after one if that fails
-_PARTS = (2, 4, 4, 4)  # of pieces on which ln α is not seen to be monotone, one time after the other
+_PARTS = (2, 2, 4, 8)  # of pieces on which ln α is not seen to be monotone, one time after the other
 _N_SMOOTH, _STEP = (
     5,
     4.0,
