@@ -724,3 +724,20 @@ def test_two_jumps_between_solutions_of_one_family():
         low, high = (ww.solve(problem, t.alpha * side) for side in (1 - 1e-6, 1 + 1e-6))
         assert high.weight_overlap[0] - low.weight_overlap[0] == pytest.approx(t.overlap_jump, rel=1e-3)
         assert low.excess_error - high.excess_error == pytest.approx(t.error_jump, rel=1e-3)
+
+
+def test_every_size_of_a_linear_law_has_its_jump():
+    """The first jump was missing: next to it the free entropies of both branches differ by rounding."""
+    weights = ww.weights.Discrete(
+        (-2.117239584479847, 0.47231310397291437), (0.1823917721693927, 0.8176082278306073)
+    )
+    law = ww.readouts.Linear(ratio=2.963, size=327)
+    problem = ww.Problem("erf(2.934*x)", weights, law, ww.channels.Probit(0.3509), 0.06135)
+    listed = ww.transitions(problem, 0.18)
+    learnt = ww.solve(problem, 0.18).weight_overlap > 0
+    assert len(listed) == np.count_nonzero(learnt) > 2
+    assert listed[0].readout == pytest.approx(max(law.values), rel=1e-9)
+    before, after = (
+        ww.solve(problem, listed[0].alpha * side).weight_overlap for side in (1 - 1e-8, 1 + 1e-8)
+    )
+    assert np.count_nonzero(before) == 0 and np.count_nonzero(after) == 1

@@ -300,9 +300,10 @@ def _crossing(features: FeatureProblem, low: FeaturePoint, high: FeaturePoint) -
             step = -gain / rate if rate > 0 else math.nan
         is_new = one is None or (other is not None and gain > 0)
         least, most = (least, alpha) if is_new else (alpha, most)
-        if abs(step) <= _FEATURE_RTOL * alpha:
+        is_closed = most - least <= _FEATURE_RTOL * most  # before rounding lets a step be as short
+        if abs(step) <= (100 if is_closed else 1) * _FEATURE_RTOL * alpha:
             return FeatureJump(alpha, before, after)
-        if most - least <= _FEATURE_RTOL * most:
+        if is_closed:
             break
         alpha = alpha + step if least < alpha + step < most else 0.5 * (least + most)
     return None
