@@ -271,8 +271,8 @@ def _changes(problem: Problem, ranked_at: list[Solution]) -> list[Transition]:
 
 
 def _between(problem: Problem, interval: _Interval) -> list[Transition] | _Crossing | None:
-    """Changes of the equilibrium within an interval, or where two segments cross, if something is above them
-    there, or nothing: it is not known."""
+    """Changes of the equilibrium within an interval; a crossing of two segments, above which another may lie;
+    or None where the middle has to be looked at."""
     low, high = interval.low, interval.high
     old, new = segment_of(low), segment_of(high)
     jump = float(np.max(np.abs(high.weight_overlap - low.weight_overlap)))

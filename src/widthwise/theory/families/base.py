@@ -32,15 +32,14 @@ _RTOL, _MAX_STEPS = 1e-13, 40
 _N_BEND, _NEAR_BEND = 24, 1e-6  # steps on the way to a sharp bend, and how near in u they lead
 _LEFT_OF_WAY = (0.4, 0.8)  # of the way to it after a step, and after one if that fails
 _PARTS = (2, 2, 4, 8)  # of pieces on which ln α is not seen to be monotone, one time after the other
-_N_SMOOTH, _STEP = (
-    5,
-    4.0,
-)  # steps to a fold at which the slope is smooth: beside it changes by a quarter as much
+_N_SMOOTH = 5  # steps towards a fold at which the slope is smooth
+_STEP = 4.0  # times as much as around it the slope changes where it is not
 _N_CROSSING = 24
 _CREPT = (0.25, 0.06)  # of a bracket whose middle cannot be reached
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
 _FAR = np.log(1e14)  # α and 1/α beyond which nothing is computed
-_N_PARTS, _N_END = 16, 3  # of what holds the end of a curve, all tried at once, and how often
+_N_PARTS = 16  # of what holds a fold or the end of a curve, all tried at once
+_N_END = 3  # times that what holds an end is parted
 # An end that is no fold of another family is looked for more closely if an α asked for is so near to it in
 # ln α: within so much of u, parted so often.
 _NEAR_END, _BEHIND_END, _N_SHARP_END = 0.01, 0.01, 5
