@@ -182,13 +182,34 @@ def counted(found: Sequence[ww.Solution]) -> list[str]:
     if sizes.size > 1 or len(universal) != 1 or _is_marginal(found):
         return []
     n_learnt = len(found) - 1
-    if n_learnt % 2 == universal[0].is_stable:
+    if n_learnt % 2 == universal[0].is_stable and not _hides_a_barrier(found):
         is_it = "" if universal[0].is_stable else "un"
         return [
             f"{n_learnt} solutions with units learnt at alpha={found[0].alpha!r}, where overlaps 0 are "
             f"{is_it}stable: errors {[s.excess_error for s in found]}"
         ]
     return []
+
+
+# Gaps that a channel takes for each other (docs/how-it-is-computed.md): a solution there cannot be listed.
+_LEAST_GAP = 1e-190
+
+
+def _hides_a_barrier(found: Sequence[ww.Solution]) -> bool:
+    r"""Whether the barrier before known weights is at a gap too small for the channel.
+
+    α = γB/(2ψ_out') falls with the gap there. mmse is convex, so that A <= μ₂²B and
+    x <= v²(μ₂² + g'(1))B; and x is at least that at which units alone leave so small a gap.
+    """
+    problem = found[0].problem
+    pull = problem.hermite[2] ** 2 + float(problem.activation.tail_kernel_slope(1.0))
+    if not any(is_perfect(s) for s in found) or math.isinf(pull):
+        return False
+    x = np.geomspace(1e-3, 1e18, 400)
+    least = x[problem.weights.mmse(x) * pull >= _LEAST_GAP][-1]
+    slope = float(problem.channel.free_entropy_slope(_LEAST_GAP, problem.output_power))
+    v2 = float(np.max(np.abs(problem.readouts.values))) ** 2
+    return bool(problem.gamma * least / (2 * v2 * pull * slope) > found[0].alpha)
 
 
 def _is_marginal(found: Sequence[ww.Solution]) -> bool:

@@ -16,6 +16,7 @@ PROBLEM = ww.Problem(
     "relu", "gaussian", ww.readouts.Discrete([-1.3, 0.8], [0.3, 0.7], normalise=True), 0.1, 0.3
 )
 BINARY = ww.Problem("sigma3", "rademacher", "homogeneous", 1.25, 0.5)
+CLOSE_ATOMS = ww.weights.Discrete.normalised([-1.2, 0.6, 0.602], [0.3, 0.3, 0.4])
 SIGN = ww.Problem("tanh(2*x)", "rademacher", "homogeneous", ww.channels.Sign(), 0.5)
 
 
@@ -109,6 +110,17 @@ class TestAllSolutions:
         there = ww.solutions(BINARY, 1.6)
         assert counted([s for i, s in enumerate(there) if i != lost])
 
+    def test_a_barrier_too_close_to_known_weights(self):
+        """Labels that change 21 standard deviations out, and atoms that only x > 1e9 tells apart."""
+        far = ww.Problem("0.1*exp(-x**2)", CLOSE_ATOMS, "homogeneous", ww.channels.Sign(shift=-0.75), 0.3)
+        there = ww.solutions(far, 0.2)
+        assert [s.excess_error > 0 for s in there] == [True, False]
+        assert counted(there) == []
+        near = dataclasses.replace(far, channel=ww.channels.Sign(shift=-0.1))
+        there = ww.solutions(near, 0.2)
+        assert len(there) == 3 and counted(there) == []
+        assert counted([s for s in there if s.is_stable])
+
 
 class TestAlongAlpha:
     @pytest.mark.parametrize("problem", [PROBLEM, BINARY, SIGN])
@@ -153,6 +165,30 @@ def test_spinodals():
     for wrong in ((low * 1.01, high), (low, high * 0.99), (high, low), None):
         shifted = [*listed[:i], dataclasses.replace(listed[i], spinodals=wrong), *listed[i + 1 :]]
         assert transitions_hold(BINARY, shifted, 5.0, curve), wrong
+
+
+def test_a_spinodal_with_another_fold_close_by():
+    """The branch folds twice within 3e-6 of α and goes on for 1e-4: its end is the first of the folds."""
+    law = ww.readouts.Discrete(
+        [-1.1419293347152348, 0.5117333418243869, 0.5220969729465008]
+        + [0.7274396615039705, 1.124288656155323, 1.3872884839205348],
+        [0.20427376995548766, 0.22015095039287053, 0.009650816193922392]
+        + [0.061273678648807825, 0.5000646407306818, 0.004586144078229752],
+    )
+    problem = ww.Problem(
+        "0.1589*he2(x) + 0.001169*he3(x) + 0.003011*he6(x)",
+        "rademacher",
+        law,
+        ww.channels.Laplace(0.01973),
+        0.0008102,
+    )
+    listed = ww.transitions(problem, 0.002)
+    i = next(i for i, t in enumerate(listed) if t.readout == pytest.approx(0.7274396615))
+    assert transitions_hold(problem, listed[i : i + 1], 0.002, []) == []
+    low, high = listed[i].spinodals
+    for wrong in (high * (1 + 3e-7), high * (1 - 3e-5)):
+        moved = dataclasses.replace(listed[i], spinodals=(low, wrong))
+        assert transitions_hold(problem, [moved], 0.002, [])
 
 
 class TestSearch:

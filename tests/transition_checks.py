@@ -17,6 +17,10 @@ __all__ = ["transitions_hold"]
 # Where the equilibrium is looked at beside a transition, relatively; the middle two are the closest.
 _BESIDE = np.array([-1e-2, -1e-3, -1e-4, -1e-5, -1e-6, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2])
 
+# Beside a spinodal, relatively: a branch may fold twice within 1e-5 and go on, and closer than the last of
+# these two solutions that meet may be lost in rounding.
+_BESIDE_SPINODAL = (1e-5, 1e-7)
+
 _N_LOOKED_AT = 6  # transitions of one list; 64 readouts may have as many
 _N_TRACED = 6  # distinct |v| up to which branches are followed to their ends
 
@@ -180,19 +184,24 @@ def _spinodals_hold(problem: ww.Problem, t: ww.Transition, alpha_max: float) -> 
     for place, side, words in ((begin, 1, "begins"), (end, -1, "ends")):
         if not (1e-10 < place < alpha_max and math.isfinite(place)) or abs(place / t.alpha - 1) < 1e-4:
             continue
-        inside, outside = (
-            [s for s in ww.solutions(problem, place * (1 + sign * side * 1e-5)) if s.is_stable]
-            for sign in (1, -1)
-        )
-        # By the number of readouts learnt: a branch that folds is gone, one that passes its stability on has
-        # one more.
-        kinds = [sorted(_n_learnt(s) for s in stable) for stable in (inside, outside)]
-        if kinds[0] == kinds[1]:
+        for distance in _BESIDE_SPINODAL:
+            inside, outside = (
+                _stable_kinds(problem, place * (1 + sign * side * distance)) for sign in (1, -1)
+            )
+            if inside != outside:
+                break
+        else:
             found.append(
-                f"{t}: a branch {words} at the spinodal {place!r}, but the stable ones have {kinds[0]} "
+                f"{t}: a branch {words} at the spinodal {place!r}, but the stable ones have {inside} "
                 f"readouts learnt on both sides"
             )
     return found
+
+
+def _stable_kinds(problem: ww.Problem, alpha: float) -> list[int]:
+    """How many readouts each stable solution has learnt: a branch that folds is gone, one that passes its
+    stability on has one more."""
+    return sorted(_n_learnt(s) for s in ww.solutions(problem, alpha) if s.is_stable)
 
 
 def _n_learnt(s: ww.Solution) -> int:
