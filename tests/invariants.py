@@ -209,7 +209,7 @@ def _hides_a_barrier(found: Sequence[ww.Solution]) -> bool:
     least = x[problem.weights.mmse(x) * pull >= _LEAST_GAP][-1]
     slope = float(problem.channel.free_entropy_slope(_LEAST_GAP, problem.output_power))
     v2 = float(np.max(np.abs(problem.readouts.values))) ** 2
-    return bool(problem.gamma * least / (2 * v2 * pull * slope) > found[0].alpha)
+    return bool(problem.gamma * least > 2 * found[0].alpha * v2 * pull * slope)
 
 
 def _is_marginal(found: Sequence[ww.Solution]) -> bool:

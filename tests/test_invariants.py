@@ -110,9 +110,10 @@ class TestAllSolutions:
         there = ww.solutions(BINARY, 1.6)
         assert counted([s for i, s in enumerate(there) if i != lost])
 
-    def test_a_barrier_too_close_to_known_weights(self):
-        """Labels that change 21 standard deviations out, and atoms that only x > 1e9 tells apart."""
-        far = ww.Problem("0.1*exp(-x**2)", CLOSE_ATOMS, "homogeneous", ww.channels.Sign(shift=-0.75), 0.3)
+    @pytest.mark.parametrize("shift", [-0.75, -3.0])
+    def test_a_barrier_too_close_to_known_weights(self, shift):
+        """Labels that change 22 or 88 standard deviations out, and atoms that only x > 1e9 tells apart."""
+        far = ww.Problem("0.1*exp(-x**2)", CLOSE_ATOMS, "homogeneous", ww.channels.Sign(shift=shift), 0.3)
         there = ww.solutions(far, 0.2)
         assert [s.excess_error > 0 for s in there] == [True, False]
         assert counted(there) == []
