@@ -14,7 +14,8 @@ import signal
 import sys
 import time
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
@@ -112,19 +113,36 @@ def _outcomes(seeds, workers, limit, idle):
     if workers == 1:
         yield from (run(seed, limit, idle) for seed in seeds)
         return
-    context = multiprocessing.get_context("spawn")
-    # A process keeps the tables of every problem that it has solved: all are replaced in time. (An executor
-    # that replaces them one by one, by max_tasks_per_child, may wait for ever.)
-    size = workers * _N_OF_ONE_PROCESS
-    for first in range(0, len(seeds), size):
-        pool = ProcessPoolExecutor(workers, context, initializer=_quiet)
-        try:
-            for future in as_completed(
-                [pool.submit(run, seed, limit, idle) for seed in seeds[first : first + size]]
-            ):
+    # A process keeps the tables of every problem that it has solved: each is replaced in time, when it has
+    # done its share. (An executor that replaces them one by one, by max_tasks_per_child, may wait for ever.)
+    shares = iter([seeds[i : i + _N_OF_ONE_PROCESS] for i in range(0, len(seeds), _N_OF_ONE_PROCESS)])
+    under_way: dict[Future[Outcome], tuple[ProcessPoolExecutor, Iterator[int]]] = {}
+
+    def go_on(pool: ProcessPoolExecutor | None, rest: Iterator[int]) -> None:
+        """The next seed of a share, or the first of another one in a new process."""
+        seed = next(rest, None)
+        if seed is None:
+            if pool is not None:
+                pool.shutdown(wait=False)
+            share = next(shares, None)
+            if share is None:
+                return
+            pool = ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), initializer=_quiet)
+            seed, *others = share
+            rest = iter(others)
+        assert pool is not None
+        under_way[pool.submit(run, seed, limit, idle)] = pool, rest
+
+    try:
+        for _ in range(workers):
+            go_on(None, iter(()))
+        while under_way:
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                go_on(*under_way.pop(future))
                 yield future.result()
-        finally:
-            pool.shutdown(wait=True, cancel_futures=True)
+    finally:
+        for pool, _ in under_way.values():
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _quiet() -> None:
