@@ -741,3 +741,30 @@ def test_every_size_of_a_linear_law_has_its_jump():
         ww.solve(problem, listed[0].alpha * side).weight_overlap for side in (1 - 1e-8, 1 + 1e-8)
     )
     assert np.count_nonzero(before) == 0 and np.count_nonzero(after) == 1
+
+
+def test_roots_by_their_number_from_the_top():
+    """Each stable root is where φ passes v² upwards; a plain loop over the grid counts them."""
+    law = ww.weights.Discrete.normalised([-2.0, -0.31, -0.3, 0.9, 1.4], [0.1, 0.25, 0.15, 0.3, 0.2])
+    units = unit_table(ww.Problem("sign(x)", law).activation, law)
+    rng = np.random.default_rng(5)
+    v2, pull, coupling = (
+        np.exp(rng.normal(size=9)),
+        np.exp(rng.normal(0, 3, 30)),
+        np.exp(rng.normal(0, 3, 30)),
+    )
+    rank = rng.integers(-1, 4, (30, 9))
+    found = units.ranked_roots(v2, pull, coupling, rank)
+    level = units.log_level(pull, coupling)
+    for i, j in np.ndindex(rank.shape):
+        is_below = level[i] < np.log(v2[j])
+        cells = [c for c in range(units.grid.size - 1) if is_below[c] and not is_below[c + 1]][::-1]
+        if not 0 <= rank[i, j] < len(cells):
+            assert np.isnan(found[i, j])
+            continue
+        cell = cells[rank[i, j]]
+        assert units.grid[cell] * (1 - 1e-9) <= found[i, j] <= units.grid[cell + 1] * (1 + 1e-9)
+        at = units(found[i, j : j + 1])
+        force = v2[j] * (pull[i] * at.overlap + coupling[i] * at.kernel_slope)
+        assert force == pytest.approx(found[i, j], rel=1e-9)
+    assert {0, 1} <= set(rank[np.isfinite(found)].tolist())

@@ -319,11 +319,15 @@ class UnitTable:
         """
         level = self.log_level(pull, coupling)
         is_above = level[:, None, :] < np.log(values2)[:, None]
-        is_root = (is_above[..., :-1] & ~is_above[..., 1:])[..., ::-1]
-        is_chosen = is_root & (np.cumsum(is_root, axis=-1, dtype=np.int8) == rank[..., None] + 1)
-        cell = is_root.shape[-1] - 1 - np.argmax(is_chosen, axis=-1)
+        is_root = is_above[..., :-1] & ~is_above[..., 1:]
+        # Cells with a root one after the other, those of a pair of couplings and a unit from the lowest up.
+        pair, cells = np.divmod(np.flatnonzero(is_root), is_root.shape[-1])
+        n_roots = np.bincount(pair, minlength=rank.size).reshape(rank.shape)
+        has_root = (rank >= 0) & (rank < n_roots)
+        chosen = np.cumsum(n_roots).reshape(rank.shape) - 1 - rank
+        cell = np.zeros(rank.shape, dtype=int)
+        cell[has_root] = cells[chosen[has_root]]
         result = np.full(rank.shape, np.nan)
-        has_root = np.asarray(is_chosen.any(axis=-1))
         self._fill(result, values2, pull, coupling, level, cell, has_root, is_rough)
         return result
 
