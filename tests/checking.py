@@ -190,7 +190,7 @@ def _n_sizes(problem: ww.Problem) -> str:
     """How many distinct |v|, in words: what the time of transitions depends on."""
     if not problem.readouts.is_discrete:
         return "density"
-    n = np.unique(np.abs(problem.readouts.values)).size
+    n = np.unique(np.abs(problem.readouts.told_apart)).size
     return next(f"<= {most} |v|" for most in (1, 4, 16, 64, 1000) if n <= most)
 
 

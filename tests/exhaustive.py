@@ -114,7 +114,7 @@ def lacking(problem: ww.Problem, alpha: float, rng: np.random.Generator) -> list
     if best is None or any(s.status != "converged" for s in there):
         return []
     violations = []
-    n_classes = np.unique(np.abs(problem.readouts.values)).size
+    n_classes = np.unique(np.abs(problem.readouts.told_apart)).size
     for r in search(problem, alpha, rng):
         words = f"alpha={alpha!r}: error {r.gap!r}, free entropy {r.free_entropy!r}, overlaps {r.overlap}"
         if not best.note and r.free_entropy > best.free_entropy + 2 * free_entropy_rounding(best):

@@ -69,7 +69,7 @@ class Equations:
     def __init__(self, problem: ww.Problem, alpha: float) -> None:
         self.problem, self.alpha = problem, alpha
         self.gamma, self.mu2 = problem.gamma, problem.hermite[2]
-        v, p = np.asarray(problem.readouts.values), np.asarray(problem.readouts.probabilities)
+        v, p = np.asarray(problem.readouts.told_apart), np.asarray(problem.readouts.probabilities)
         size = np.unique(np.abs(v[v != 0]))[::-1]
         self.v2 = size**2
         self.share = np.array([p[np.abs(v) == one].sum() for one in size])

@@ -169,13 +169,13 @@ def _change(one: ww.Solution, other: ww.Solution) -> float:
 
 def _is_followed(problem: ww.Problem) -> bool:
     """Whether each |v| has its own transition in the list: up to 16 are."""
-    return problem.readouts.is_discrete and np.unique(np.abs(problem.readouts.values)).size <= 16
+    return problem.readouts.is_discrete and np.unique(np.abs(problem.readouts.told_apart)).size <= 16
 
 
 def _spinodals_hold(problem: ww.Problem, t: ww.Transition, alpha_max: float) -> list[str]:
     """The new branch is born at one spinodal, the old one ends at the other."""
     if t.spinodals is None:
-        is_traced = np.unique(np.abs(problem.readouts.values)).size <= _N_TRACED
+        is_traced = np.unique(np.abs(problem.readouts.told_apart)).size <= _N_TRACED
         return [f"{t}: first-order without spinodals"] if is_traced else []
     begin, end = t.spinodals
     if not begin <= t.alpha * (1 + 1e-9) or not t.alpha * (1 - 1e-9) <= end:

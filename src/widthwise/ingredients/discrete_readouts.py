@@ -18,6 +18,7 @@ TOLERANCE = 1e-9
 LEAST_READOUT = 1e-30
 """Smaller readouts, at unit second moment, are told from 0 by no data that are computed."""
 _ROUNDING = 1e-14  # of a sum of probabilities
+_SAME, _FEW = 1e-7, 16  # difference of sizes that are one, relative, in a law of so many sizes at most
 
 
 def bad(rule: str, value: Any = None, remedy: str | Remedy = "") -> BadValue:
@@ -125,6 +126,25 @@ class Discrete(Readouts):
     def moment(self, order: int) -> float:
         """E v^order."""
         return float(np.dot(self.probabilities, np.power(self.values, order)))
+
+    @cached_property
+    def told_apart(self) -> tuple[float, ...]:
+        """The values, with |v| that are nearly equal put to their common root mean square.
+
+        Sizes within 1e-7 of each other are one: units that learn alike feel the square of the difference,
+        which is rounding. In laws of many sizes each is a feature that is counted, and stays as it is.
+        """
+        v, p = np.array(self.values), np.array(self.probabilities)
+        sizes = np.unique(np.abs(v[v != 0]))[::-1]
+        if sizes.size > _FEW:
+            return self.values
+        while sizes.size:
+            is_one = (np.abs(v) <= sizes[0]) & (np.abs(v) > sizes[0] * (1 - _SAME))
+            if np.ptp(np.abs(v[is_one])) > 0:
+                size = math.sqrt(float(p[is_one] @ v[is_one] ** 2 / p[is_one].sum()))
+                v[is_one] = np.copysign(size, v[is_one])
+            sizes = sizes[sizes <= sizes[0] * (1 - _SAME)]
+        return tuple(v.tolist())
 
     @property
     def mean(self) -> float:  # type: ignore[override]

@@ -284,7 +284,7 @@ def _readout(problem: Problem, quantity: str, readout: float) -> float:
     law: Any = problem.readouts
     if not law.is_discrete:
         raise ValueError("readout needs a discrete readout law; leave it out for the mean over all units")
-    sizes = np.unique(np.abs(np.asarray(law.values)))
+    sizes = np.unique(np.abs(np.asarray(law.told_apart)))
     near = float(sizes[np.argmin(np.abs(sizes - abs(readout)))])
     # Values such as 3/√5 are typed with a few digits.
     if abs(near - abs(readout)) > 5e-3 * near or near == 0:

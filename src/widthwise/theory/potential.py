@@ -152,4 +152,4 @@ def _atoms(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     law = problem.readouts
     if not law.is_discrete:
         raise ValueError(f"the printed potential is for discrete readouts; {law.name!r} has a density")
-    return np.asarray(law.values), np.asarray(law.probabilities)  # type: ignore[attr-defined]
+    return np.asarray(law.told_apart), np.asarray(law.probabilities)  # type: ignore[attr-defined]

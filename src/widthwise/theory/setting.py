@@ -166,7 +166,7 @@ def readout_classes(problem: Problem) -> ReadoutClasses | None:
     law = problem.readouts
     if not isinstance(law, Discrete):
         return None
-    v, p = np.abs(np.asarray(law.values)), np.asarray(law.probabilities)
+    v, p = np.abs(np.asarray(law.told_apart)), np.asarray(law.probabilities)
     order = np.argsort(-v)
     v2, weight = v[order] ** 2, p[order]
     v2, weight = v2[v2 > 0], weight[v2 > 0]

@@ -420,7 +420,7 @@ def readout_grid(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
     """Readout values at which overlaps are reported, and their weights (summing to 1)."""
     law: Any = problem.readouts
     if law.is_discrete:
-        return np.asarray(law.values), np.asarray(law.probabilities)
+        return np.asarray(law.told_apart), np.asarray(law.probabilities)
     # Gauss–Legendre over the part of the support that holds all but 1e-9 of the mass.
     reach = min(law.largest, 6.0)
     x, w = np.polynomial.legendre.leggauss(64)
