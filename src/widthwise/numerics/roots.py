@@ -136,5 +136,10 @@ def newton_rows(
 def _solve_each(matrices: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     try:
         return np.linalg.solve(matrices, rhs[..., None])[..., 0]
-    except np.linalg.LinAlgError:  # a singular row (a fold): least squares for all
-        return np.stack([np.linalg.lstsq(m, r, rcond=None)[0] for m, r in zip(matrices, rhs, strict=True)])
+    except np.linalg.LinAlgError:  # a singular row (a fold): least squares there
+        is_singular = np.linalg.det(matrices) == 0
+        found = np.empty_like(rhs)
+        found[~is_singular] = np.linalg.solve(matrices[~is_singular], rhs[~is_singular][..., None])[..., 0]
+        for i in np.nonzero(is_singular)[0]:
+            found[i] = np.linalg.lstsq(matrices[i], rhs[i], rcond=None)[0]
+        return found

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike
 from .._arrays import Bools
 from ..problem import Problem
 from .families import has_few_classes, specialised_families
-from .families.base import Family, Points
+from .families.base import Family
 from .families.classes import ClassFamily
+from .families.equations import Points
 from .onsets import births, first_unit
 from .setting import setting_of
 from .solution import LearningCurve, Solution, equilibrium_of

@@ -19,8 +19,8 @@ from .._arrays import Array
 from ..numerics.roots import decreasing_root
 from ..problem import Problem
 from .families import specialised_families, universal_solutions
-from .families.base import Points
 from .families.classes import ClassFamily, ThresholdFamily
+from .families.equations import Points
 from .families.profile import profile_of
 from .setting import setting_of
 from .units import Root

@@ -20,6 +20,7 @@ from ..ingredients.weights import Gaussian
 from ..problem import Problem
 from .errors import check_error, with_error
 from .families import (
+    crossings,
     has_few_classes,
     specialised_families,
     universal_family,
@@ -200,8 +201,7 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
     families: tuple[Family, ...] = ()
     if not setting.is_linear:
         families = (universal_family(problem), *specialised_families(problem, theory))
-    for family in families:
-        found = family.crossings(alpha)
+    for family, found in zip(families, crossings(families, alpha), strict=True):
         # The curve of a continuous law has no ends of its own: where it is interrupted, a solution is lost.
         lost += [(int(i), np.inf) for i in family.interrupted(alpha) if i not in found.index]
         beside = family.solutions(found.lost_ends) if len(found.lost_ends) else []

@@ -258,11 +258,13 @@ class UnitTable:
         *,
         is_rough: bool = False,
         level: Array | None = None,
+        is_asked: Bools | None = None,
     ) -> Array:
         """x of units with given v² (columns) at couplings A, B (rows); 0 or NaN where there is none.
 
         ``beside`` is the x, one a row, that ABOVE and BELOW refer to. ``is_rough`` interpolates on the grid.
-        ``level`` is :meth:`log_level` of the couplings, if that is known.
+        ``level`` is :meth:`log_level` of the couplings, if that is known. ``is_asked`` tells which of the
+        roots matter, if not all do.
         """
         shape = (pull.size, values2.size)
         if which is Root.ZERO or values2.size == 0:
@@ -291,9 +293,12 @@ class UnitTable:
             has_root &= can_leave_zero | (which is not Root.LOWEST)
         else:
             takes_tiny = is_tiny & ~has_root & (which is Root.HIGHEST)
+        if is_asked is not None:
+            has_root, takes_tiny = has_root & is_asked, takes_tiny & is_asked
         self._fill(result, values2, pull, coupling, level, cell, has_root, is_rough)
         if which in (Root.HIGHEST, Root.LOWEST) and not is_rough:
             is_missing = ~has_root & ~takes_tiny & (can_leave_zero | (which is Root.HIGHEST))
+            is_missing &= True if is_asked is None else is_asked
             self._fill_hidden(result, values2, pull, coupling, level, is_missing)
         rows, columns = np.nonzero(takes_tiny)
         if rows.size:

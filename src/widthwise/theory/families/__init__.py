@@ -16,22 +16,24 @@ Here is which of them a problem has; each is made once and keeps its traced curv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 
 import numpy as np
 
+from ...numerics.in_step import in_step
 from ...problem import Problem
 from ..setting import Setting, setting_of
 from ..solution import Solution
 from ..units import Root
-from .base import Family
-from .classes import ClassFamily, ThresholdFamily
+from .base import Crossings, Family
+from .classes import ClassFamily, ThresholdFamily, answers
 from .profile import ProfileFamily
 from .universal import UniversalFamily
 
 __all__ = [
     "FEW_CLASSES",
+    "crossings",
     "has_few_classes",
     "specialised_families",
     "universal_family",
@@ -73,6 +75,11 @@ def universal_solutions(problem: Problem, alpha: np.ndarray) -> list[Solution]:
     ]
 
 
+def crossings(families: Sequence[Family], alpha: np.ndarray) -> list[Crossings]:
+    """All points of each family at the given α."""
+    return in_step([partial(family.crossings, alpha) for family in families], answers)
+
+
 def specialised_families(problem: Problem, theory: str = "main") -> tuple[Family, ...]:
     """The families in which units are learnt; for laws of many classes, where the first are."""
     return _specialised(problem, theory)
@@ -85,39 +92,63 @@ def _specialised(problem: Problem, theory: str) -> tuple[Family, ...]:
         return ()
     if setting.classes is None:
         return (ProfileFamily(setting),)
-    found: list[Family] = []
     if not has_few_classes(setting):
         return (ClassFamily(setting, 0, Root.HIGHEST, Root.ZERO),)
     n = len(setting.classes)
-    awake: list[Family] = []  # last: where they meet the others, a solution is said to be of the others
-    for moving in range(n):
-        n_before = len(awake)
-        highest = ClassFamily(setting, moving, Root.HIGHEST, Root.ZERO)
-        above = ClassFamily(setting, moving, Root.ABOVE, Root.ZERO)
-        both = [highest, above] if _differ(highest, above) else [highest]
-        for first in [sheet for family in both for sheet in family.sheets()]:
-            assert isinstance(first, ClassFamily)
-            found.append(first)
-            if moving + 1 < n and _wakes_the_next(first):
-                lowest = ClassFamily(setting, moving, first.larger, Root.LOWEST, asleep=first)
-                below = ClassFamily(setting, moving, first.larger, Root.BELOW)
-                _share(lowest, awake[n_before:])
-                is_other = _differ(lowest, below)
-                awake += lowest.sheets()
-                if is_other:
-                    _share(below, awake[n_before:])
-                    awake += below.sheets()
-    found += awake
+    tasks: list[Callable[[], tuple[list[Family], list[Family]]]] = [
+        partial(_with_moving, setting, moving) for moving in range(n)
+    ]
     if setting.units.can_be_known:
         for n_known in range(1, n):
-            found.append(ThresholdFamily(setting, (n_known, n_known)))
-            for moving in range(n_known, n):
-                highest = ClassFamily(setting, moving, Root.HIGHEST, Root.LOWEST, n_known)
-                above = ClassFamily(setting, moving, Root.ABOVE, Root.LOWEST, n_known)
-                is_other = moving > n_known and _differ(highest, above)
-                _share(above, [highest])
-                found += [highest, above] if is_other else [highest]
-    return tuple(found)
+            tasks.append(partial(_with_known, setting, n_known))
+            tasks += [partial(_with_known, setting, n_known, moving) for moving in range(n_known, n)]
+    parts = in_step(tasks, answers)
+    # Those in which smaller classes are awake come last: where they meet others, a solution is of these.
+    found = [family for kind in (0, 1) for part in parts[:n] for family in part[kind]]
+    return (*found, *(family for part in parts[n:] for family in part[0]))
+
+
+def _with_moving(setting: Setting, moving: int) -> tuple[list[Family], list[Family]]:
+    """The families in which one class moves and no weights are known: smaller classes are at 0, or awake."""
+    assert setting.classes is not None
+    found: list[Family] = []
+    awake: list[Family] = []
+    highest = ClassFamily(setting, moving, Root.HIGHEST, Root.ZERO)
+    above = ClassFamily(setting, moving, Root.ABOVE, Root.ZERO)
+    both = [highest, above] if _differ(highest, above) else [highest]
+    for first in [sheet for family in both for sheet in family.sheets()]:
+        assert isinstance(first, ClassFamily)
+        found.append(first)
+        if moving + 1 < len(setting.classes) and _wakes_the_next(first):
+            lowest = ClassFamily(setting, moving, first.larger, Root.LOWEST, asleep=first)
+            below = ClassFamily(setting, moving, first.larger, Root.BELOW)
+            _share(lowest, awake[:])
+            is_other = _differ(lowest, below)
+            awake += lowest.sheets()
+            if is_other:
+                _share(below, awake[:])
+                awake += below.sheets()
+    return _traced(found), _traced(awake)
+
+
+def _with_known(
+    setting: Setting, n_known: int, moving: int | None = None
+) -> tuple[list[Family], list[Family]]:
+    """The families in which the weights of some classes are known, and one class moves or none."""
+    if moving is None:
+        return _traced([ThresholdFamily(setting, (n_known, n_known))]), []
+    highest = ClassFamily(setting, moving, Root.HIGHEST, Root.LOWEST, n_known)
+    above = ClassFamily(setting, moving, Root.ABOVE, Root.LOWEST, n_known)
+    is_other = moving > n_known and _differ(highest, above)
+    _share(above, [highest])
+    return _traced([highest, above] if is_other else [highest]), []
+
+
+def _traced(families: list[Family]) -> list[Family]:
+    """Families, each with its curve."""
+    for family in families:
+        family.curve  # noqa: B018
+    return families
 
 
 def _share(family: ClassFamily, others: Sequence[Family]) -> None:

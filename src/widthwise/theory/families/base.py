@@ -9,26 +9,22 @@ lost in silence: a bracket that Newton's method cannot polish is bisected, and w
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from abc import abstractmethod
 from copy import copy
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Self
+from typing import Any
 
 import numpy as np
 
 from ..._arrays import Array, Bools, Integers
-from ...numerics.roots import newton_rows
+from ...numerics.in_step import ask, is_in_step
 from ..setting import Setting
 from ..solution import Solution
+from .equations import Equations, Points
 
-__all__ = ["ACCEPTED", "Crossings", "Family", "Points", "System"]
+__all__ = ["Crossings", "Family", "Question"]
 
-ACCEPTED = 1e-10
-"""Residual (relative error of every saddle-point equation) up to which a solution is reported."""
-
-_RTOL, _MAX_STEPS = 1e-13, 40
 _N_BEND, _NEAR_BEND = 24, 1e-6  # steps on the way to a sharp bend, and how near in u they lead
 _LEFT_OF_WAY = (0.4, 0.8)  # of the way to it after a step, and after one if that fails
 _PARTS = (2, 2, 4, 8)  # of pieces on which ln α is not seen to be monotone, one time after the other
@@ -50,56 +46,6 @@ _ROUNDING = 1e-13  # changes of ln α that mean nothing
 
 
 @dataclass
-class _Rows:
-    """Arrays of one length, a row for each point."""
-
-    def __getitem__(self, rows: Bools | Integers | slice) -> Self:
-        return type(self)(*(getattr(self, f.name)[rows] for f in fields(self)))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
-
-    def put(self, rows: Integers, new: Self) -> None:
-        """Replace some rows."""
-        for f in fields(self):
-            getattr(self, f.name)[rows] = getattr(new, f.name)
-
-
-@dataclass
-class System(_Rows):
-    """Equations of a family at given u, ln α, and their derivatives in the unknowns z and in u."""
-
-    errors: Array
-    by_z: Array
-    by_u: Array
-    log_alpha: Array
-    alpha_by_z: Array
-    alpha_by_u: Array
-
-
-@dataclass
-class Points(_Rows):
-    """Solutions along a family, one a row."""
-
-    u: Array
-    z: Array
-    log_alpha: Array
-    residual: Array
-    z_slope: Array
-    """dz/du along the curve."""
-    slope: Array
-    """d ln α/du."""
-
-    def __len__(self) -> int:
-        return self.u.size
-
-    @property
-    def is_good(self) -> Bools:
-        return (self.residual <= ACCEPTED) & np.isfinite(self.log_alpha) & np.isfinite(self.slope)
-
-
-@dataclass
 class Crossings:
     """Where a family crosses given values of α."""
 
@@ -112,7 +58,19 @@ class Crossings:
     """The ends of these brackets."""
 
 
-class Family(ABC):
+@dataclass(frozen=True)
+class Question:
+    """What is asked of the equations of a family: a method, and arguments with a row for each point."""
+
+    family: Family
+    method: str
+    arguments: tuple[Array, ...]
+
+    def answer(self) -> Any:
+        return getattr(self.family, self.method)(*self.arguments)
+
+
+class Family(Equations):
     """One curve of solutions; subclasses say what is solved at given u."""
 
     setting: Setting
@@ -134,14 +92,6 @@ class Family(ABC):
         return np.empty(0)
 
     @abstractmethod
-    def guess(self, u: np.ndarray) -> np.ndarray:
-        """First guesses of the unknowns z, one row for each u."""
-
-    @abstractmethod
-    def system(self, u: np.ndarray, z: np.ndarray) -> System:
-        """The equations at u and z."""
-
-    @abstractmethod
     def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
         """Points of the family with everything that is reported of them (at just these α, if given)."""
 
@@ -150,17 +100,18 @@ class Family(ABC):
     def at(self, u: np.ndarray, start: np.ndarray | None = None) -> Points:
         """The solutions at given u; their residuals tell which of them exist."""
         u = np.asarray(u, dtype=float)
-        z = self.guess(u) if start is None else start
+        found: Points = self.together("solved", *([u] if start is None else [u, start]))
+        return found
 
-        best = _Best()
+    def at_alpha(self, log_alpha: np.ndarray, u: np.ndarray, z: np.ndarray) -> Points:
+        """The solutions at given α that Newton's method reaches from (u, z)."""
+        found: Points = self.together("solved_at_alpha", log_alpha, u, z)
+        return found
 
-        def equations(rows: np.ndarray, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            s = best.seen(self.system(u[rows], z))
-            return s.errors, s.by_z
-
-        with np.errstate(all="ignore"):  # guesses may run away: their residual says so
-            z, residual = newton_rows(equations, z, rtol=_RTOL, max_steps=_MAX_STEPS, on_better=best.keep)
-            return _points(u, z, residual, best.system)
+    def together(self, method: str, *arguments: Array) -> Any:
+        """What a method of the equations gives, asked together with what other families ask if there are."""
+        question = Question(self, method, arguments)
+        return ask(question) if is_in_step() else question.answer()
 
     def near(self, u: np.ndarray, start: np.ndarray) -> Points:
         """:meth:`at` from the given start; where that fails, from a first guess."""
@@ -170,34 +121,6 @@ class Family(ABC):
             again = self.at(u[bad])
             found.put(bad, again)
         return found
-
-    def only(self, rows: np.ndarray) -> Family:
-        """The family of some rows, where it differs from row to row."""
-        return self
-
-    def at_alpha(self, log_alpha: np.ndarray, u: np.ndarray, z: np.ndarray) -> Points:
-        """The solutions at given α that Newton's method reaches from (u, z)."""
-
-        best = _Best()
-
-        def equations(rows: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            s = best.seen(self.only(rows).system(y[:, -1], y[:, :-1]))
-            errors = np.column_stack([s.errors, s.log_alpha - log_alpha[rows]])
-            upper = np.concatenate([s.by_z, s.by_u[..., None]], axis=2)
-            lower = np.column_stack([s.alpha_by_z, s.alpha_by_u])[:, None, :]
-            return errors, np.concatenate([upper, lower], axis=1)
-
-        with np.errstate(all="ignore"):
-            y, residual = newton_rows(
-                equations,
-                np.column_stack([z, u]),
-                rtol=_RTOL,
-                max_steps=_MAX_STEPS,
-                on_better=best.keep,
-            )
-            points = _points(y[:, -1], y[:, :-1], residual, best.system)
-        points.log_alpha = np.where(points.is_good, log_alpha, points.log_alpha)
-        return points
 
     # ------------------------------------------------------------------ the whole curve
 
@@ -391,11 +314,9 @@ class Family(ABC):
 
     def _continued(self, points: Points, u: Array) -> Array:
         """Guesses of z at u, along the tangents of points."""
-        return self._with_root(u, points.z + (u - points.u)[:, None] * points.z_slope)
-
-    def _with_root(self, u: Array, z: Array) -> Array:
-        """A guess changed such that every class has its root, if that can be seen to."""
-        return z
+        guess = points.z + (u - points.u)[:, None] * points.z_slope
+        changed: Array = self.together("with_root", u, guess)
+        return changed
 
     def _with_bends(self, nodes: Points, is_joined: np.ndarray) -> tuple[Points, np.ndarray]:
         """Nodes close to both sides of sharp bends, between which α may turn unseen.
@@ -720,40 +641,6 @@ class Family(ABC):
             if not is_stuck.any():
                 break
         return is_stuck
-
-
-class _Best:
-    """The equations at the best point that each row has been at, as Newton's method goes on."""
-
-    system: System
-
-    def __init__(self) -> None:
-        self._is_first = True
-
-    def seen(self, system: System) -> System:
-        """Note the equations at the newest points: of all rows the first time, then of some."""
-        self._newest = system
-        if self._is_first:
-            self.system, self._is_first = system[np.arange(len(system.log_alpha))], False
-        return system
-
-    def keep(self, rows: Integers, which: Bools) -> None:
-        """Of the newest points those that are better than any before."""
-        self.system.put(rows, self._newest[which])
-
-
-def _points(u: Array, z: Array, residual: Array, s: System) -> Points:
-    """Points with their slopes along the curve, given the equations there."""
-    n, m = z.shape
-    good: Bools = np.all(np.isfinite(s.by_z), axis=(1, 2)) & np.all(np.isfinite(s.by_u), axis=1)
-    determinant = np.linalg.det(np.where(good[:, None, None], s.by_z, np.eye(m)))
-    good &= determinant != 0
-    z_slope = np.zeros((n, m))
-    if m and good.any():
-        z_slope[good] = np.linalg.solve(s.by_z[good], -s.by_u[good][..., None])[..., 0]
-    slope = s.alpha_by_u + np.sum(s.alpha_by_z * z_slope, axis=1)
-    slope[~good] = np.nan
-    return Points(u, z, s.log_alpha, residual, z_slope, slope)
 
 
 def _choose(condition: np.ndarray, one: Points, other: Points) -> Points:

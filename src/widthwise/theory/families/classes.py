@@ -19,26 +19,30 @@ some classes are known.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from ..._arrays import Array, Bools
+from ..._arrays import Array, Bools, Integers
 from ...numerics.roots import decreasing_root
 from ..matrix_channel import MatrixPair
 from ..setting import Averages, Setting, class_averages
 from ..solution import Solution, readout_grid
 from ..stationary import Stationary, is_maximum_over_classes, solutions_at
 from ..units import Root, UnitValues
-from .base import Family, Points, System
+from .base import Family, Question
+from .equations import Equations, Points, System
 
-__all__ = ["ClassFamily", "ClassState", "ThresholdFamily"]
+__all__ = ["ClassFamily", "ClassPoints", "ClassState", "ThresholdFamily", "answers"]
 
 _LOGIT = 60.0
 _SAME = 1e-6  # in ln τ and ln B: one solution
 _N_PROJECTION = 6  # steps of Newton's method for ln B alone
 _ALIKE = 0.01  # difference in ln v² of classes that are learnt alike
+_ROOTS = tuple(Root)
 
 
 @dataclass
@@ -54,6 +58,202 @@ class ClassState:
     """The moving class, if one does."""
     averages: Averages
     """Over all classes; their slopes hold the moving class fixed."""
+
+
+class ClassPoints(Equations):
+    """Equations of points of several class families of one problem: one entry for each point.
+
+    Class ``moving`` moves, those before number ``n_known`` are known, those from ``n_awake`` on stay at 0;
+    the others take the root ``larger`` or ``smaller``, as their |v| is to that of the moving one.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        moving: Integers,
+        n_known: Integers,
+        n_awake: Integers,
+        larger: Integers,
+        smaller: Integers,
+    ) -> None:
+        assert setting.classes is not None
+        self.setting, self.classes = setting, setting.classes
+        self.moving, self.n_known, self.n_awake = moving, n_known, n_awake
+        self.larger, self.smaller = larger, smaller  # numbers of roots, in the order of Root
+
+    @classmethod
+    def joined(cls, families: Sequence[ClassFamily], n_points: Sequence[int]) -> ClassPoints:
+        """So many points of each of the families, one family after the other."""
+        roles = [
+            (f.moving, f.n_known, f.n_awake, _ROOTS.index(f.larger), _ROOTS.index(f.smaller))
+            for f in families
+        ]
+        return cls(families[0].setting, *np.repeat(np.array(roles), n_points, axis=0).T)
+
+    def only(self, rows: Integers) -> ClassPoints:
+        roles = (self.moving, self.n_known, self.n_awake, self.larger, self.smaller)
+        return ClassPoints(self.setting, *(role[rows] for role in roles))
+
+    @property
+    def own_value2(self) -> Array:
+        """v² of the moving class."""
+        return self.classes.values2[self.moving]
+
+    def snr(self, u: Array, pull: Array, coupling: Array, *, is_rough: bool = False) -> Array:
+        """x of every class; that of the moving one is e^u."""
+        units, values2 = self.setting.units, self.classes.values2
+        x, number, moving = np.exp(u), np.arange(values2.size), self.moving[:, None]
+        snr = np.where(number < self.n_known[:, None], np.inf, 0.0)
+        snr[np.arange(u.size), self.moving] = x
+        level = units.log_level(pull, coupling)
+        is_larger = (number >= self.n_known[:, None]) & (number < moving)
+        is_smaller = (number > moving) & (number < self.n_awake[:, None])
+        for takes, is_own in ((self.larger, is_larger), (self.smaller, is_smaller)):
+            for which in np.unique(takes).tolist():
+                is_asked = is_own & (takes == which)[:, None]
+                rows, columns = np.nonzero(is_asked.any(axis=1))[0], np.nonzero(is_asked.any(axis=0))[0]
+                if _ROOTS[which] is Root.ZERO or not rows.size:
+                    continue
+                place = slice(None) if rows.size == u.size else rows
+                own = slice(columns[0], columns[-1] + 1)
+                is_asked = is_asked[place, own]
+                found = units.roots(
+                    values2[own],
+                    pull[place],
+                    coupling[place],
+                    _ROOTS[which],
+                    x[place],
+                    is_rough=is_rough,
+                    level=level[place],
+                    is_asked=is_asked,
+                )
+                snr[place, own] = np.where(is_asked, found, snr[place, own])
+        return snr
+
+    def state(self, u: Array, z: Array) -> ClassState:
+        """Everything at u and z."""
+        setting, values2 = self.setting, self.classes.values2
+        pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + z[:, 1])
+        pull, coupling = np.exp(pair.log_pull) / setting.gamma, np.exp(z[:, 1])
+        snr = self.snr(u, pull, coupling)
+        values = setting.units.at_roots(snr)
+        is_moving = np.arange(values2.size) == self.moving[:, None]
+        averages = class_averages(values, values2, self.classes.powers, pull, coupling, is_moving)
+        own = values.chosen((np.arange(u.size), self.moving))
+        return ClassState(pair, pull, coupling, snr, own, averages)
+
+    def system(self, u: Array, z: Array) -> System:
+        s, setting = self.state(u, z), self.setting
+        own, averages, pair = s.own, s.averages, s.pair
+        assert own is not None
+        power, half = self.classes.powers[self.moving], 0.5 * setting.mu2_squared
+        force = s.pull * own.overlap + s.coupling * own.kernel_slope
+        force_slope = s.pull * own.overlap_slope + s.coupling * own.kernel_curvature
+        x = np.exp(u)
+        errors = np.column_stack([averages.odds - pair.odds, u - np.log(self.own_value2 * force)])
+        odds_a, odds_b = averages.odds_slopes
+        # A moves with ln τ and with ln B, and B with itself.
+        pulled, driven = s.pull * own.overlap / force, s.coupling * own.kernel_slope / force
+        by_z = np.empty((u.size, 2, 2))
+        by_z[:, 0, 0] = odds_a * pair.pull_by_tilt - pair.rate
+        by_z[:, 0, 1] = odds_a * pair.pull_by_hat + odds_b
+        by_z[:, 1, 0] = -pulled * pair.pull_by_tilt
+        by_z[:, 1, 1] = -pulled * pair.pull_by_hat - driven
+        by_u = np.column_stack(
+            [
+                2 * power * own.overlap * own.overlap_slope * x * averages.odds_per_learnt,
+                1 - x * force_slope / force,
+            ]
+        )
+        gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
+        log_alpha, alpha_by_gap = setting.log_alpha_and_slope(z[:, 1], gap)
+        gap_a, gap_b = averages.kernel_slopes
+        gap_by_z = np.column_stack(
+            [
+                half * pair.after_by_tilt + gap_a * pair.pull_by_tilt,
+                half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b,
+            ]
+        )
+        gap_by_u = -power * own.kernel_slope * own.overlap_slope * x
+        alpha_by_z = alpha_by_gap[:, None] * gap_by_z
+        alpha_by_z[:, 1] += 1
+        return System(errors, by_z, by_u, log_alpha, alpha_by_z, alpha_by_gap * gap_by_u)
+
+    def guess(self, u: Array) -> Array:
+        """By the share of B in the force on the moving class: given it, everything else is explicit."""
+        setting = self.setting
+        own = setting.units(np.exp(u))
+        log_force = u - np.log(self.own_value2)
+        is_driven = setting.kernel_total > 0
+        rough_tilt = setting.matrix.rough_log_snr_of
+
+        def couplings(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            """ln A and ln B."""
+            if setting.mu2_squared == 0:
+                return np.full(u.size, -np.inf), log_force - np.log(own.kernel_slope)
+            if not is_driven:
+                return log_force - np.log(own.overlap), s
+            log_share, log_rest = -np.logaddexp(0, -s), -np.logaddexp(0, s)
+            return log_force - np.log(own.overlap) + log_rest, log_force - np.log(
+                own.kernel_slope
+            ) + log_share
+
+        def tilt(log_pull: np.ndarray, log_coupling: np.ndarray) -> np.ndarray:
+            snr = self.snr(u, np.exp(log_pull), np.exp(log_coupling), is_rough=True)
+            return rough_tilt(setting.units.rough_odds(snr, self.classes.powers))
+
+        def surplus(s: Array) -> Array:
+            """ln of the pull assumed over the one that τ and q̂₂ give; falls with the share of B."""
+            log_pull, log_coupling = couplings(s)
+            log_tilt = tilt(log_pull, log_coupling)
+            given = setting.matrix.pair(log_tilt, setting.log_hat_scale + log_coupling).log_pull
+            gap: Array = np.nan_to_num(log_pull + np.log(setting.gamma) - given, nan=np.inf)
+            return gap
+
+        with np.errstate(all="ignore"):
+            s = np.zeros(u.size)
+            if setting.mu2_squared > 0:
+                ends = np.full(u.size, _LOGIT)
+                s = decreasing_root(surplus, -ends, ends, atol=0.02)
+            log_pull, log_coupling = couplings(s)
+            return np.column_stack([tilt(log_pull, log_coupling), log_coupling])
+
+    def with_root(self, u: Array, z: Array) -> Array:
+        """ln B changed such that the moving class obeys its own equation: then a class next above it has a
+        root too, however close both are to the fold of φ."""
+        setting, own = self.setting, self.setting.units(np.exp(u))
+        log_tilt, log_coupling = z[:, 0], z[:, 1]
+        with np.errstate(all="ignore"):
+            for _ in range(_N_PROJECTION):
+                pair = setting.matrix.pair(log_tilt, setting.log_hat_scale + log_coupling)
+                pulled = np.exp(pair.log_pull) / setting.gamma * own.overlap
+                driven = np.exp(log_coupling) * own.kernel_slope
+                error = np.log(self.own_value2 * (pulled + driven)) - u
+                rate = (pulled * pair.pull_by_hat + driven) / (pulled + driven)
+                log_coupling = log_coupling - np.clip(error / rate, -1.0, 1.0)
+        is_finite = np.isfinite(log_coupling)
+        return np.column_stack([log_tilt, np.where(is_finite, log_coupling, z[:, 1])])
+
+
+def answers(questions: Sequence[Question]) -> list[Any]:
+    """What is asked of families; the same of several class families of one problem together."""
+    found: dict[int, Any] = {}
+    groups: dict[object, list[int]] = {}
+    for i, q in enumerate(questions):
+        if isinstance(q.family, ClassFamily):
+            groups.setdefault((q.family.setting, q.method, len(q.arguments)), []).append(i)
+        else:
+            found[i] = q.answer()
+    for which in groups.values():
+        asked = [questions[i] for i in which]
+        n_points = [q.arguments[0].size for q in asked]
+        points = ClassPoints.joined([q.family for q in asked if isinstance(q.family, ClassFamily)], n_points)
+        columns = zip(*(q.arguments for q in asked), strict=True)
+        together = getattr(points, asked[0].method)(*(np.concatenate(column) for column in columns))
+        ends = np.cumsum(n_points)
+        for i, begin, end in zip(which, (ends - n_points).tolist(), ends.tolist(), strict=True):
+            found[i] = together[begin:end]
+    return [found[i] for i in range(len(questions))]
 
 
 class ClassFamily(Family):
@@ -156,21 +356,8 @@ class ClassFamily(Family):
         side: Array = self.system(nodes.u, nodes.z).by_u[:, 1]
         return side
 
-    def _with_root(self, u: Array, z: Array) -> Array:
-        """ln B changed such that the moving class obeys its own equation: then a class next above it has a
-        root too, however close both are to the fold of φ."""
-        setting, own = self.setting, self.setting.units(np.exp(u))
-        log_tilt, log_coupling = z[:, 0], z[:, 1]
-        with np.errstate(all="ignore"):
-            for _ in range(_N_PROJECTION):
-                pair = setting.matrix.pair(log_tilt, setting.log_hat_scale + log_coupling)
-                pulled = np.exp(pair.log_pull) / setting.gamma * own.overlap
-                driven = np.exp(log_coupling) * own.kernel_slope
-                error = np.log(self.values2[self.moving] * (pulled + driven)) - u
-                rate = (pulled * pair.pull_by_hat + driven) / (pulled + driven)
-                log_coupling = log_coupling - np.clip(error / rate, -1.0, 1.0)
-        is_finite = np.isfinite(log_coupling)
-        return np.column_stack([log_tilt, np.where(is_finite, log_coupling, z[:, 1])])
+    def with_root(self, u: Array, z: Array) -> Array:
+        return self.points_of(u.size).with_root(u, z)
 
     def log_tilt(self, points: Points) -> np.ndarray:
         return points.z[:, 0]
@@ -178,115 +365,30 @@ class ClassFamily(Family):
     def log_coupling(self, points: Points) -> np.ndarray:
         return points.z[:, 1]
 
-    def state(self, u: np.ndarray, z: np.ndarray) -> ClassState:
-        setting = self.setting
-        pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + z[:, 1])
-        pull, coupling = np.exp(pair.log_pull) / setting.gamma, np.exp(z[:, 1])
-        snr = self.snr(u, pull, coupling)
-        values = setting.units.at_roots(snr)
-        is_moving = np.arange(self.values2.size) == self.moving
-        averages = class_averages(values, self.values2, self.powers, pull, coupling, is_moving)
-        return ClassState(pair, pull, coupling, snr, values.chosen((slice(None), self.moving)), averages)
-
     def couplings(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """A and B."""
         pair = self.setting.matrix.pair(z[:, 0], self.setting.log_hat_scale + z[:, 1])
         return np.exp(pair.log_pull) / self.setting.gamma, np.exp(z[:, 1])
 
+    def points_of(self, n_points: int) -> ClassPoints:
+        """The equations of some points, each of this family."""
+        return ClassPoints.joined([self], [n_points])
+
     def snr(
         self, u: np.ndarray, pull: np.ndarray, coupling: np.ndarray, *, is_rough: bool = False
     ) -> np.ndarray:
         """x of every class; that of the moving one is e^u."""
-        j, n_known, units = self.moving, self.n_known, self.setting.units
-        x = np.exp(u)
-        snr = np.zeros((x.size, self.values2.size))
-        snr[:, :n_known], snr[:, j] = np.inf, x
-        level = units.log_level(pull, coupling)
-        for own, which in (
-            (slice(n_known, j), self.larger),
-            (slice(j + 1, self.n_awake), self.smaller),
-        ):
-            if own.stop > own.start and which is not Root.ZERO:
-                snr[:, own] = units.roots(
-                    self.values2[own], pull, coupling, which, x, is_rough=is_rough, level=level
-                )
-        return snr
+        return self.points_of(u.size).snr(u, pull, coupling, is_rough=is_rough)
+
+    def state(self, u: np.ndarray, z: np.ndarray) -> ClassState:
+        """Everything at u and z."""
+        return self.points_of(u.size).state(u, z)
 
     def system(self, u: np.ndarray, z: np.ndarray) -> System:
-        s, setting = self.state(u, z), self.setting
-        own, averages, pair = s.own, s.averages, s.pair
-        assert own is not None
-        power, half = self.powers[self.moving], 0.5 * setting.mu2_squared
-        force = s.pull * own.overlap + s.coupling * own.kernel_slope
-        force_slope = s.pull * own.overlap_slope + s.coupling * own.kernel_curvature
-        x = np.exp(u)
-        errors = np.column_stack([averages.odds - pair.odds, u - np.log(self.values2[self.moving] * force)])
-        odds_a, odds_b = averages.odds_slopes
-        # A moves with ln τ and with ln B, and B with itself.
-        pulled, driven = s.pull * own.overlap / force, s.coupling * own.kernel_slope / force
-        by_z = np.empty((u.size, 2, 2))
-        by_z[:, 0, 0] = odds_a * pair.pull_by_tilt - pair.rate
-        by_z[:, 0, 1] = odds_a * pair.pull_by_hat + odds_b
-        by_z[:, 1, 0] = -pulled * pair.pull_by_tilt
-        by_z[:, 1, 1] = -pulled * pair.pull_by_hat - driven
-        by_u = np.column_stack(
-            [
-                2 * power * own.overlap * own.overlap_slope * x * averages.odds_per_learnt,
-                1 - x * force_slope / force,
-            ]
-        )
-        gap = setting.output_gap(pair.mmse_after, averages.kernel_gap)
-        log_alpha, alpha_by_gap = setting.log_alpha_and_slope(z[:, 1], gap)
-        gap_a, gap_b = averages.kernel_slopes
-        gap_by_z = np.column_stack(
-            [
-                half * pair.after_by_tilt + gap_a * pair.pull_by_tilt,
-                half * pair.after_by_hat + gap_a * pair.pull_by_hat + gap_b,
-            ]
-        )
-        gap_by_u = -power * own.kernel_slope * own.overlap_slope * x
-        alpha_by_z = alpha_by_gap[:, None] * gap_by_z
-        alpha_by_z[:, 1] += 1
-        return System(errors, by_z, by_u, log_alpha, alpha_by_z, alpha_by_gap * gap_by_u)
+        return self.points_of(u.size).system(u, z)
 
     def guess(self, u: np.ndarray) -> np.ndarray:
-        """By the share of B in the force on the moving class: given it, everything else is explicit."""
-        setting = self.setting
-        own = setting.units(np.exp(u))
-        log_force = u - np.log(self.values2[self.moving])
-        is_driven = setting.kernel_total > 0
-        rough_tilt = setting.matrix.rough_log_snr_of
-
-        def couplings(s: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """ln A and ln B."""
-            if setting.mu2_squared == 0:
-                return np.full(u.size, -np.inf), log_force - np.log(own.kernel_slope)
-            if not is_driven:
-                return log_force - np.log(own.overlap), s
-            log_share, log_rest = -np.logaddexp(0, -s), -np.logaddexp(0, s)
-            return log_force - np.log(own.overlap) + log_rest, log_force - np.log(
-                own.kernel_slope
-            ) + log_share
-
-        def tilt(log_pull: np.ndarray, log_coupling: np.ndarray) -> np.ndarray:
-            snr = self.snr(u, np.exp(log_pull), np.exp(log_coupling), is_rough=True)
-            return rough_tilt(setting.units.rough_odds(snr, self.powers))
-
-        def surplus(s: Array) -> Array:
-            """ln of the pull assumed over the one that τ and q̂₂ give; falls with the share of B."""
-            log_pull, log_coupling = couplings(s)
-            log_tilt = tilt(log_pull, log_coupling)
-            given = setting.matrix.pair(log_tilt, setting.log_hat_scale + log_coupling).log_pull
-            gap: Array = np.nan_to_num(log_pull + np.log(setting.gamma) - given, nan=np.inf)
-            return gap
-
-        with np.errstate(all="ignore"):
-            s = np.zeros(u.size)
-            if setting.mu2_squared > 0:
-                ends = np.full(u.size, _LOGIT)
-                s = decreasing_root(surplus, -ends, ends, atol=0.02)
-            log_pull, log_coupling = couplings(s)
-            return np.column_stack([tilt(log_pull, log_coupling), log_coupling])
+        return self.points_of(u.size).guess(u)
 
     def solutions(self, points: Points, alpha: np.ndarray | None = None) -> list[Solution]:
         return class_solutions(self, points, alpha)

@@ -31,8 +31,8 @@ from ..setting import Averages, ReadoutClasses, Setting, setting_of
 from ..solution import UNRESOLVED, Solution, readout_grid
 from ..stationary import Stationary, solutions_at
 from ..units import UnitTable, UnitValues
-from .base import ACCEPTED
 from .classes import ThresholdFamily
+from .equations import ACCEPTED
 from .universal import can_be_perfect
 
 __all__ = ["FeatureProblem", "FeaturePoint", "feature_problem", "has_many_features", "solve_features"]

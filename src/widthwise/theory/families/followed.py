@@ -24,8 +24,8 @@ from ..setting import Setting, class_averages
 from ..solution import Solution
 from ..stationary import is_maximum_over_classes
 from ..units import Root
-from .base import ACCEPTED, Points
 from .classes import ClassFamily, ThresholdFamily
+from .equations import ACCEPTED, Points
 
 __all__ = ["Branch", "birth_along", "follow", "followed_end", "solution_near"]
 

@@ -19,10 +19,10 @@ import numpy as np
 
 from ..._arrays import Array, Integers
 from ...problem import Problem
-from ..setting import Setting, class_averages, setting_of
+from ..setting import Setting, setting_of
 from ..solution import Solution
 from ..units import Root
-from .classes import ClassFamily, ClassState, ThresholdFamily
+from .classes import ClassFamily, ClassPoints, ThresholdFamily
 from .threshold_table import threshold_table
 
 __all__ = ["solve_many"]
@@ -50,19 +50,10 @@ class _Moving(ClassFamily):
     def only(self, rows: np.ndarray) -> _Moving:
         return _Moving(self.setting, np.asarray(self.moving)[rows], self.known[rows])
 
-    def state(self, u: np.ndarray, z: np.ndarray) -> ClassState:
-        setting = self.setting
-        pair = setting.matrix.pair(z[:, 0], setting.log_hat_scale + z[:, 1])
-        pull, coupling = np.exp(pair.log_pull) / setting.gamma, np.exp(z[:, 1])
-        counts = np.column_stack([self.known, self.moving])
-        snr = setting.units.threshold_roots(self.values2, pull, coupling, counts)
-        number, moving = np.arange(self.values2.size), np.asarray(self.moving)[:, None]
-        is_moving = number == moving
-        snr = np.where(is_moving, np.exp(u)[:, None], snr)
-        # The others move with the couplings, this one does not.
-        values = setting.units.at_roots(snr)
-        averages = class_averages(values, self.values2, self.powers, pull, coupling, is_moving)
-        return ClassState(pair, pull, coupling, snr, values.chosen(is_moving), averages)
+    def points_of(self, n_points: int) -> ClassPoints:
+        roots = [np.full(n_points, list(Root).index(root)) for root in (self.larger, self.smaller)]
+        all_classes = np.full(n_points, self.values2.size)
+        return ClassPoints(self.setting, np.asarray(self.moving), self.known, all_classes, *roots)
 
 
 class _Rows(ThresholdFamily):

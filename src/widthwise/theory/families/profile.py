@@ -17,8 +17,9 @@ from ..matrix_channel import MatrixPair
 from ..setting import Averages, Setting, setting_of
 from ..solution import Solution, readout_grid
 from ..stationary import Stationary, is_maximum_over_profile, solutions_at
-from .base import Family, Points, System
+from .base import Family
 from .continuous_profile import ContinuousProfile
+from .equations import Points, System
 
 __all__ = ["ProfileFamily", "overlap_profile", "profile_of"]
 

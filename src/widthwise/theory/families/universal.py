@@ -28,7 +28,8 @@ from ..matrix_channel import MatrixPair
 from ..setting import Averages, Setting
 from ..solution import CONVERGED, Solution, readout_grid
 from ..stationary import MARGIN, Stationary, solutions_at
-from .base import Family, Points, System
+from .base import Family
+from .equations import Points, System
 
 __all__ = ["UniversalFamily", "can_be_perfect", "perfect_solutions"]
 
