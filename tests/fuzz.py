@@ -53,7 +53,10 @@ def run(seed: int, limit: float = _LIMIT, idle: float = 0.0) -> Outcome:
     """All checks of one seed, within a limit of processor time; ``idle`` tells how quick an idle core is."""
     drawn, rng = drawn_from(seed)
     report = Report(idle=idle)
-    if drawn.problem.readouts.is_discrete and np.unique(np.abs(drawn.problem.readouts.told_apart)).size > _MANY:
+    if (
+        drawn.problem.readouts.is_discrete
+        and np.unique(np.abs(drawn.problem.readouts.told_apart)).size > _MANY
+    ):
         limit *= _LIMIT_OF_MANY / _LIMIT
     limit *= report.slowdown
     start = time.process_time()

@@ -286,3 +286,23 @@ def test_laws_made_again_agree_to_the_last_digit():
 def test_quantiles_have_second_moment_one_also_if_there_are_few(law, size):
     v = resolve(law).quantiles(size)
     assert np.all(np.isfinite(v)) and np.mean(v**2) == pytest.approx(1.0, rel=1e-14)
+
+
+def test_sizes_that_are_told_apart():
+    law = ww.readouts.Discrete(
+        [-1.0, 1.0 + 6e-8, 1.0 + 1.2e-7, 0.3, 0.0], [0.2, 0.3, 0.1, 0.3, 0.1], normalise=True
+    )
+    v, p = np.array(law.told_apart), np.array(law.probabilities)
+    sizes = np.unique(np.abs(v))
+    # From the largest down: what is within 1e-7 of it is one size, with the same sum of squares.
+    assert sizes.size == 4 and np.all(np.sign(v) == np.sign(law.values))
+    assert np.abs(v / np.where(v == 0, 1, law.values))[v != 0] == pytest.approx(1, abs=1e-7)
+    assert p @ v**2 == pytest.approx(1, abs=1e-15)
+    assert ww.readouts.resolve("four-point").told_apart == ww.readouts.resolve("four-point").values
+
+
+def test_features_are_all_told_apart():
+    """Of many sizes each is counted, however close."""
+    law = ww.readouts.Features(1 + 1e-8 * np.arange(17))
+    assert np.unique(law.told_apart).size == 17
+    assert np.unique(ww.readouts.Features(1 + 1e-8 * np.arange(10)).told_apart).size == 1

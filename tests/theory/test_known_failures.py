@@ -560,7 +560,7 @@ def test_a_curve_that_bends_where_a_band_of_the_spectrum_splits_off():
 
 def test_nearly_equal_sizes_that_part_where_they_are_hardly_stable():
     """Behind the joint fold both learn alike, up to a sharp bend: the fold and its branch were not seen."""
-    v = np.array([0.6456431350591175, 1.2761305657187598, 1.3415465794893724, 1.3415465938982947])
+    v = np.array([0.6456431350591175, 1.2761305657187598, 1.3415465794893724, 1.3415469819533462])
     problem = ww.Problem(
         "tanh(4.785*x)",
         "gaussian",
@@ -577,6 +577,50 @@ def test_nearly_equal_sizes_that_part_where_they_are_hardly_stable():
     assert [sum(s.is_stable for s in there) for there in (before, behind, further)] == [1, 2, 2]
     pair = next(s for s in behind if s.is_stable and s.branch == "specialised").weight_overlap[-2:]
     assert pair[1] - pair[0] < 1e-5
+
+
+def test_a_branch_of_nearly_equal_sizes_that_the_grid_misses_around_its_bend():
+    """Readouts equal to 4e-6: both sides of the bend were known, and the stable branch between it and the
+    fold was not listed."""
+    law = ww.readouts.Discrete(
+        (0.5469073249125881, 1.2297569607343954, 1.2297643381106744, 1.2598571450504485, 1.25986229518317),
+        (
+            0.43291934394990677,
+            0.1377910314363677,
+            0.2570595198380744,
+            0.018589049648482524,
+            0.15364105512716866,
+        ),
+    )
+    channel = ww.channels.Probit(1.665, shift=-0.7987)
+    problem = ww.Problem("sign(x-0.3)+0.2*x**2+0.1821", "sparse-gaussian(0.1635)", law, channel, 0.05482)
+    jump = ww.transitions(problem, 0.24)[1]
+    begin = jump.spinodals[0]
+    n_stable = [sum(s.is_stable for s in ww.solutions(problem, begin * (1 + e))) for e in (-1e-6, 1e-6, 0.05)]
+    assert n_stable == [2, 3, 3]
+    behind = ww.solutions(problem, begin * 1.05)
+    alike = next(s for s in behind if s.is_stable and np.all(s.weight_overlap[-2:] > 0))
+    assert np.ptp(alike.weight_overlap[-2:]) < 1e-4
+    assert not transitions_hold(problem, [jump], 0.24, [])
+
+
+@pytest.mark.parametrize("apart", [1e-9, 9e-8])
+def test_sizes_that_only_rounding_tells_apart_are_one(apart):
+    """Learnt together or not at all, as if they were equal; the difference enters by its square."""
+    values, chances = (
+        np.array([-0.6, 0.6 * (1 + apart), 1.3, -1.3 * (1 - apart)]),
+        np.array([0.3, 0.4, 0.1, 0.2]),
+    )
+    near = normalised(values, chances)
+    equal = normalised(np.array([-0.6, 0.6, 1.3, -1.3]), chances)
+    two, one = (ww.Problem("relu", "gaussian", law, 0.02, 0.3) for law in (near, equal))
+    for alpha in (0.1, 0.4, 1.7):
+        there, here = ww.solutions(two, alpha), ww.solutions(one, alpha)
+        assert len(there) == len(here)
+        for s, t in zip(there, here, strict=True):
+            assert s.excess_error == pytest.approx(t.excess_error, rel=2 * apart)
+            assert np.ptp(s.weight_overlap[np.abs(s.readout_values) > 1]) == 0
+    assert len(ww.transitions(two, 2.0)) == len(ww.transitions(one, 2.0))
 
 
 def test_alpha_that_is_the_same_on_both_sides_of_a_fold():

@@ -53,13 +53,18 @@ def in_step(tasks: Sequence[Callable[[], T]], answer: Callable[[Sequence[Any]], 
         else:
             waiting[number] = task, said
 
-    for number, function in enumerate(tasks):
-        task = _Task(function)
-        task.gr_context = copy_context()  # of its own: how rounding is warned of is changed within
-        go_on(number, task)
-    while waiting:
-        asked, waiting = waiting, {}
-        answers = answer([question for _, question in asked.values()])
-        for (number, (task, _)), given in zip(asked.items(), answers, strict=True):
-            go_on(number, task, given)
+    started = [_Task(function) for function in tasks]
+    try:
+        for number, task in enumerate(started):
+            task.gr_context = copy_context()  # of its own: how rounding is warned of is changed within
+            go_on(number, task)
+        while waiting:
+            asked, waiting = waiting, {}
+            answers = answer([question for _, question in asked.values()])
+            for (number, (task, _)), given in zip(asked.items(), answers, strict=True):
+                go_on(number, task, given)
+    finally:
+        for task in started:
+            if task and not task.dead:
+                task.throw()  # it ends there
     return [results[number] for number in range(len(tasks))]

@@ -26,6 +26,10 @@ from .equations import Equations, Points
 __all__ = ["Crossings", "Family", "Question"]
 
 _N_BEND, _NEAR_BEND = 24, 1e-6  # steps on the way to a sharp bend, and how near in u they lead
+_LOST, _MET = (
+    2.0,
+    1e-3,
+)  # width in u over which a curve may be lost at one; difference in z if both sides meet
 _LEFT_OF_WAY = (0.4, 0.8)  # of the way to it after a step, and after one if that fails
 _PARTS = (2, 2, 4, 8)  # of pieces on which ln α is not seen to be monotone, one time after the other
 _N_SMOOTH = 5  # steps towards a fold at which the slope is smooth
@@ -322,7 +326,8 @@ class Family(Equations):
         """Nodes close to both sides of sharp bends, between which α may turn unseen.
 
         A bend is neared from both sides along their tangents, by steps that are a part of what is left of
-        the way: the nearer, the more the slopes change.
+        the way: the nearer, the more the slopes change. Where the curve was lost around a bend it goes on if
+        both sides meet.
         """
         side = self._side_of_bend(nodes)
         if side is None:
@@ -330,7 +335,8 @@ class Family(Equations):
         n_failed = np.zeros(len(nodes), dtype=int)  # steps from both ends of what follows a node
         for _ in range(_N_BEND):
             may_go_on = (np.diff(nodes.u) > _NEAR_BEND) & (n_failed[:-1] < len(_LEFT_OF_WAY))
-            left = np.nonzero(_matters(nodes, is_joined) & (side[:-1] * side[1:] < 0) & may_go_on)[0]
+            is_bend = _is_within(nodes) & (side[:-1] * side[1:] < 0)
+            left = np.nonzero(is_bend & (is_joined[:-1] | (np.diff(nodes.u) < _LOST)) & may_go_on)[0]
             if not left.size:
                 break
             low, high = nodes[left], nodes[left + 1]
@@ -339,15 +345,23 @@ class Family(Equations):
             ends = Points.joined([low, high])
             u = np.concatenate([bend + rest * (end.u - bend) for end in (low, high)])
             new = self.at(u, self._continued(ends, u))
-            n_failed[left] += ~new.is_good.reshape(2, -1).any(axis=0)
-            new = new[new.is_good]
+            is_good = new.is_good
+            n_failed[left] += ~is_good.reshape(2, -1).any(axis=0)
+            # What is reached from a node is joined to it; what follows is as it was.
+            is_from_low = np.repeat([True, False], left.size)
+            flags = np.where(is_from_low, np.tile(is_joined[left], 2), True)[is_good]
+            is_joined = is_joined.copy()
+            is_joined[left[is_good[: left.size]]] = True
+            new = new[is_good]
             everything = Points.joined([nodes, new])
             order = np.argsort(everything.u, kind="stable")
-            is_joined = np.concatenate([is_joined, np.ones(len(new), dtype=bool)])[order]
+            is_joined = np.concatenate([is_joined, flags])[order]
             n_failed = np.concatenate([n_failed, np.zeros(len(new), dtype=int)])[order]
             nodes, side_of_new = everything[order], self._side_of_bend(new)
             side = side if side_of_new is None else np.concatenate([side, side_of_new])[order]
-        return nodes, is_joined
+        have_met = (np.diff(nodes.u) <= _NEAR_BEND) & (side[:-1] * side[1:] < 0)
+        have_met &= np.max(np.abs(np.diff(nodes.z, axis=0)), axis=1, initial=0.0) < _MET
+        return nodes, is_joined | np.append(have_met, False)
 
     def _inserted(
         self, nodes: Points, is_joined: np.ndarray, left: np.ndarray, n_parts: int
@@ -653,10 +667,15 @@ def _choose(condition: np.ndarray, one: Points, other: Points) -> Points:
 
 def _matters(nodes: Points, is_joined: Bools) -> Bools:
     """Which pieces between neighbours may hold an α that is computed."""
-    low, high = nodes.log_alpha[:-1], nodes.log_alpha[1:]
-    is_beyond = ((low > _FAR) & (high > _FAR)) | ((low < -_FAR) & (high < -_FAR))
-    matters: Bools = is_joined[:-1] & ~is_beyond
+    matters: Bools = is_joined[:-1] & _is_within(nodes)
     return matters
+
+
+def _is_within(nodes: Points) -> Bools:
+    """Between which neighbours ln α is not beyond everything that is computed, if it is monotone."""
+    low, high = nodes.log_alpha[:-1], nodes.log_alpha[1:]
+    is_within: Bools = ~(((low > _FAR) & (high > _FAR)) | ((low < -_FAR) & (high < -_FAR)))
+    return is_within
 
 
 def _is_fold(points: Points, width: Array) -> Bools:
