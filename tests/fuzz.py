@@ -31,7 +31,7 @@ from random_problems import random_problem  # noqa: E402
 # of more, which may have a hundred transitions with checks on both sides of each.
 _LIMIT, _LIMIT_OF_MANY, _MANY = 120.0, 400.0, 16
 _N_OF_ONE_PROCESS = 100
-_MOST_TOLD = 6  # violations of one problem that are printed: many have one cause
+_MOST_TOLD = 6  # violations of one problem that are printed, and seeds of one status: many have one cause
 
 
 @dataclass
@@ -175,9 +175,15 @@ def summary(outcomes: list[Outcome]) -> str:
         return "no problem was finished"
     bad = [o for o in outcomes if o.report.violations]
     refused = [o for o in outcomes if o.report.refused]
-    gave_up = Counter(status for o in outcomes for status in o.report.gave_up)
+    gave_up: dict[str, Counter[int]] = {}
+    for o in outcomes:
+        for status in o.report.gave_up:
+            gave_up.setdefault(status, Counter())[o.seed] += 1
     lines = [f"\n{len(outcomes)} problems, {len(bad)} with a violation, {len(refused)} refused"]
-    lines += [f"gave up at {n} points: {status}" for status, n in gave_up.most_common()]
+    for status, points in gave_up.items():
+        told = ", ".join(f"{seed} ({n})" for seed, n in points.most_common(_MOST_TOLD))
+        rest = f" and {len(points) - _MOST_TOLD} more" if len(points) > _MOST_TOLD else ""
+        lines.append(f"gave up at {points.total()} points: {status}; seeds {told}{rest}")
     lines += [f"refused (seed {o.seed}): {o.report.refused}" for o in refused]
     for part in ("weights", "readouts", "channel", "activation"):
         counts = Counter(o.kinds[part] for o in outcomes)
