@@ -187,6 +187,41 @@ def test_a_profile_is_followed_past_a_sharp_fold():
     assert {s.branch for s in curve} == {"specialised", "universal"}
 
 
+def test_a_matrix_that_can_be_known_without_the_units():
+    """Many units of sparse weights, a quadratic activation: the curve of a continuous law runs away to any α
+    at a finite tilt, and comes back at another; the piece that began was lost, and the other one said to be
+    the equilibrium from α = 1.17 on, with half the error."""
+    problem = ww.Problem("he2(x)/sqrt(2)", "sparse-gaussian(0.007792)", "gaussian", 0.0001702, 29.64)
+    curve = ww.learning_curve(problem, np.geomspace(0.4, 10, 30))
+    assert all(s.is_converged and s.is_stable for s in curve)
+    assert np.all(np.diff(curve.excess_error) < 0)
+    (jump,) = [t for t in ww.transitions(problem, 5.0) if t.kind == "first-order"]
+    before, after = (ww.solve(problem, jump.alpha * side) for side in (1 - 1e-6, 1 + 1e-6))
+    assert before.excess_error > 1.8 * after.excess_error
+    assert before.free_entropy == pytest.approx(after.free_entropy, abs=1e-5)
+    # On both sides of it, and far beyond, the two stable solutions are there, ranked by free entropy.
+    for alpha, is_first in ((1.2, True), (jump.alpha * 1.1, False), (1e3, False)):
+        stable = [s for s in ww.solutions(problem, alpha) if s.is_stable]
+        assert [s.excess_error > stable[-1].excess_error for s in stable] == [is_first, False]
+        assert (
+            len(stable) == 2 and stable[0].is_equilibrium and stable[0].free_entropy > stable[1].free_entropy
+        )
+
+
+def test_a_jump_of_the_profile_that_enters_the_support():
+    """The slope of an average changes fifteenfold there; Newton's method went to and fro, and 0.1 % of α
+    was lost."""
+    problem = ww.Problem("gelu(x)", "uniform", "uniform", ww.channels.Probit(0.3014), 2.553)
+    curve = ww.learning_curve(problem, np.exp(np.linspace(4.3838, 4.3862, 25)))
+    assert all(s.is_converged and s.is_stable for s in curve)
+    steps = np.diff(curve.excess_error)
+    assert np.all(steps < 0) and np.ptp(steps) < 0.03 * np.abs(steps).max()  # a bend (2 %), no jump
+    # α f is convex, its slope rises evenly: the branch is the same on both sides.
+    alpha = np.array([s.alpha for s in curve])
+    bends = np.diff(np.diff(alpha * curve.free_entropy) / np.diff(alpha))
+    assert np.all(bends > 0) and np.ptp(bends) < 0.02 * bends.max()
+
+
 def test_some_classes_known_and_others_learnt_in_part():
     """The solution with the largest class known and two learnt in part was missing: f fell by 3e-4."""
     weights = ww.weights.Discrete(

@@ -35,6 +35,9 @@ _STOPS = np.log([1e15, 1e20, 1e27])
 # Below, so few units of a bounded law are learnt that their share is lost in rounding where they jump.
 _LEAST_TILT = np.log(1e-6)
 _LOG_COUPLING = 60.0
+_CLOSE = 1e-12  # to a root between brackets, in ln B
+# Two ends so near in ln τ whose slopes say that they meet, to so much in ln B, are one curve.
+_SHORT, _MET = 2.5, 1e-3
 
 
 class ProfileFamily(Family):
@@ -87,34 +90,60 @@ class ProfileFamily(Family):
             alpha_by_u,
         )
 
+    def solved(self, u: np.ndarray, start: np.ndarray | None = None) -> Points:
+        """As for any family; where Newton's method fails from a first guess, between brackets.
+
+        Averages have a kink in B where a jump of the profile enters the support of the law.
+        """
+        found = super().solved(u, start)
+        bad = np.nonzero(~found.is_good & (found.u > _LEAST_TILT))[0]
+        if start is None and bad.size:
+            u = found.u[bad]
+            with np.errstate(all="ignore"):
+                ends = np.full(bad.size, _LOG_COUPLING)
+                has_root = (self._shortfall(u, -ends) > 0) & (self._shortfall(u, ends) < 0)
+                bad, u, ends = bad[has_root], u[has_root], ends[has_root]
+                z = decreasing_root(lambda z: self._shortfall(u, z), -ends, ends, atol=_CLOSE)
+            again = super().solved(u, z[:, None])
+            found.put(bad[again.is_good], again[again.is_good])
+        return found
+
+    def _shortfall(self, u: Array, z: Array, *, is_rough: bool = False) -> Array:
+        """By how much the odds that τ asks for exceed those of the units; falls with B."""
+        odds: Array = self.setting.matrix.odds(u)[0] - self.state(u, z[:, None], is_rough=is_rough)[2].odds
+        return odds
+
     def guess(self, u: np.ndarray) -> np.ndarray:
-        goal = self.setting.matrix.odds(u)[0]
-
-        def shortfall(z: Array) -> Array:
-            return goal - self.state(u, z[:, None], is_rough=True)[2].odds
-
-        def exact(z: Array) -> Array:
-            return goal[bad] - self.state(u[bad], z[:, None])[2].odds
-
         with np.errstate(all="ignore"):
             ends = np.full(u.size, _LOG_COUPLING)
-            z = decreasing_root(shortfall, -ends, ends, atol=1e-3)
+            z = decreasing_root(lambda z: self._shortfall(u, z, is_rough=True), -ends, ends, atol=1e-3)
             # The grid is too coarse for a law whose support ends within one of its cells.
-            off = np.abs(goal - self.state(u, z[:, None])[2].odds)
-            bad = np.nonzero(~(off < 0.3) & (u > _LEAST_TILT))[0]
+            bad = np.nonzero(~(np.abs(self._shortfall(u, z)) < 0.3) & (u > _LEAST_TILT))[0]
             if bad.size:
                 near = np.full(bad.size, 0.1)
-                is_near = (exact(z[bad] - near) > 0) & (exact(z[bad] + near) < 0)
+                is_near = (self._shortfall(u[bad], z[bad] - near) > 0) & (
+                    self._shortfall(u[bad], z[bad] + near) < 0
+                )
                 low = np.where(is_near, z[bad] - near, -ends[bad])
                 high = np.where(is_near, z[bad] + near, ends[bad])
                 # Next to a jump of the first units their share is proportional to what B exceeds a limit by.
-                z[bad] = decreasing_root(exact, low, high, atol=1e-12)
+                z[bad] = decreasing_root(lambda z: self._shortfall(u[bad], z), low, high, atol=_CLOSE)
             return z[:, None]
 
     def _with_ends(
         self, nodes: Points, is_joined: np.ndarray, u: np.ndarray, is_good: np.ndarray
     ) -> tuple[Points, np.ndarray]:
-        return nodes, is_joined  # the curve ends only with the grid
+        """Ends at which α runs away (a matrix that can be known without the units); no others are real.
+
+        Both sides of a place that was not found are joined where they meet.
+        """
+        nodes, is_joined = super()._with_ends(nodes, is_joined, u, is_good)
+        if len(nodes) < 2:
+            return nodes, is_joined
+        low, high = nodes[:-1], nodes[1:]
+        step = high.u - low.u
+        off = np.abs(high.z - low.z - 0.5 * step[:, None] * (low.z_slope + high.z_slope))[:, 0]
+        return nodes, is_joined | np.append((step < _SHORT) & (off < _MET), False)
 
     def interrupted(self, alpha: np.ndarray) -> np.ndarray:
         nodes, is_joined = self.curve
