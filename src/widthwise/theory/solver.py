@@ -202,8 +202,8 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
     if not setting.is_linear:
         families = (universal_family(problem), *specialised_families(problem, theory))
     for family, found in zip(families, crossings(families, alpha), strict=True):
-        # The curve of a continuous law ends at no α that is computed: where it is interrupted, a solution is lost.
-        lost += [(int(i), np.inf) for i in family.interrupted(alpha) if i not in found.index]
+        # The curve of a continuous law ends at no α: where it is interrupted, a solution is lost.
+        lost += [(int(i), np.inf) for i in family.interrupted(alpha)]
         beside = family.solutions(found.lost_ends) if len(found.lost_ends) else []
         if not len(found.points) and not beside:
             continue

@@ -38,6 +38,7 @@ _LOG_COUPLING = 60.0
 _CLOSE = 1e-12  # to a root between brackets, in ln B
 # Two ends so near in ln τ whose slopes say that they meet, to so much in ln B, are one curve.
 _SHORT, _MET = 2.5, 1e-3
+_RUNS_AWAY = 1e5  # d ln α/d ln τ
 
 
 class ProfileFamily(Family):
@@ -147,7 +148,8 @@ class ProfileFamily(Family):
 
     def interrupted(self, alpha: np.ndarray) -> np.ndarray:
         nodes, is_joined = self.curve
-        gaps = np.nonzero(~is_joined[:-1])[0]
+        is_end = np.abs(nodes.slope) > _RUNS_AWAY
+        gaps = np.nonzero(~is_joined[:-1] & ~(is_end[:-1] & is_end[1:]))[0]
         ends = np.sort(np.stack([nodes.log_alpha[gaps], nodes.log_alpha[gaps + 1]]), axis=0)
         inside = (np.log(alpha)[:, None] > ends[0]) & (np.log(alpha)[:, None] < ends[1])
         return np.nonzero(inside.any(axis=1))[0]
