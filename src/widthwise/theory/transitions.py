@@ -284,7 +284,13 @@ def _between(problem: Problem, interval: _Interval) -> list[Transition] | _Cross
         and len(newly) <= len({b.number for b in born})
         and _is_continuous(new, high, born)
     ):
-        return [Transition(b.readout, b.alpha, "continuous") for b in sorted(born, key=lambda b: b.alpha)]
+        if len(born) == len(newly):
+            return [Transition(b.readout, b.alpha, "continuous") for b in sorted(born, key=lambda b: b.alpha)]
+        # Branches that differ by little have a birth each: what counts is that of the equilibrium.
+        classes = readout_classes(problem)
+        along = _born_between(classes, sorted(newly), low, high) if classes is not None else []
+        if len(along) == len(newly):
+            return along
     followed = high if old == new and old.is_traced else old.at(high.alpha, low)
     if followed is not None and same_solution(followed, high):
         return _born_along(old, low, followed)

@@ -141,7 +141,8 @@ def _with_known(
     above = ClassFamily(setting, moving, Root.ABOVE, Root.LOWEST, n_known)
     is_other = moving > n_known and _differ(highest, above)
     _share(above, [highest])
-    return _traced([highest, above] if is_other else [highest]), []
+    both = [highest, above] if is_other else [highest]
+    return _traced([sheet for family in both for sheet in family.sheets()]), []
 
 
 def _traced(families: list[Family]) -> list[Family]:

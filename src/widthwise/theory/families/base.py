@@ -182,9 +182,7 @@ class Family(Equations):
         good = found.is_good
         if len(found) < 2:
             return [self]
-        step = np.diff(found.u)[:, None]
-        off = np.diff(found.z, axis=0) - 0.5 * step * (found.z_slope[:-1] + found.z_slope[1:])
-        is_torn = good[:-1] & good[1:] & (np.max(np.abs(off), axis=1, initial=0.0) > _TORN)
+        is_torn = good[:-1] & good[1:] & (_off_slopes(found[:-1], found[1:]) > _TORN)
         if not is_torn.any():
             return [self]
         # Runs of neighbours on one curve, each followed across both of its ends.
@@ -228,7 +226,8 @@ class Family(Equations):
             u = grid[[place for _, place, _ in walkers]]
             new = self.at(u, here.z + (u - here.u)[:, None] * here.z_slope)
             gone_on = []
-            for i in np.nonzero(new.is_good)[0].tolist():
+            # Where a sheet has ended Newton's method may lead to another one: that is no meeting.
+            for i in np.nonzero(new.is_good & (_off_slopes(here, new) <= _TORN))[0].tolist():
                 number, place, way = walkers[i]
                 there = known.setdefault(place, [])
                 met = [other for other in there if np.max(np.abs(points[other].z - new.z[i])) < 1e-6]
@@ -663,6 +662,13 @@ def _choose(condition: np.ndarray, one: Points, other: Points) -> Points:
         a, b = getattr(one, f.name), getattr(other, f.name)
         parts.append(np.where(condition[:, None] if a.ndim == 2 else condition, a, b))
     return Points(*parts)
+
+
+def _off_slopes(one: Points, other: Points) -> Array:
+    """By how much unknowns change from one point to another beyond what the slopes at both say."""
+    step = (other.u - one.u)[:, None]
+    off = other.z - one.z - 0.5 * step * (one.z_slope + other.z_slope)
+    return np.asarray(np.max(np.abs(off), axis=1, initial=0.0))
 
 
 def _matters(nodes: Points, is_joined: Bools) -> Bools:
