@@ -537,7 +537,7 @@ def test_a_branch_that_goes_on_in_another_family():
             np.array([0.04596, 0.19701, 0.41504, 0.17419, 0.14762, 0.02018]),
         ),
         normalised(
-            (-1.267883250206481, -1.2678831689969516, -0.7206404047586414, 0.6945341070273151),
+            (-1.26788357, -1.2678831689969516, -0.7206404047586414, 0.6945341070273151),
             (0.34997354, 0.10005626, 0.30508126, 0.24488894),
         ),
         channel=0.4948,
@@ -704,15 +704,15 @@ def test_alpha_that_is_the_same_on_both_sides_of_a_fold():
 
 
 def test_a_common_branch_is_traced_through_the_bend_where_nearly_equal_sizes_part():
-    """Readouts equal to 4e-9: next to the fold of what both learn alike, the curve was parted and its stable
-    side missing."""
-    values = (-1.0987210071931648, -1.0987210031817247, -0.7988019766245635, -0.7988019123154769)
+    """Readouts equal to 2e-7 (seen at 4e-9, where they are one now): next to the fold of what both learn
+    alike, the curve was parted and its stable side missing."""
+    values = (-1.0987212, -1.0987210031817247, -0.7988020966245635, -0.7988019123154769)
     chances = (0.5548706922001354, 0.08106913337743166, 0.1587425909676179, 0.205317583454815)
     joined = normalised((values[0], *values[2:]), (chances[0] + chances[1], *chances[2:]))
     activation = "0.03063*he1(x)+0.6264*he2(x)+0.000423*he3(x)+0.002805*he6(x)"
     two, one = (
         ww.Problem(activation, "sparse-gaussian(0.1439)", law, ww.channels.Sign(shift=-0.1084), 0.05048)
-        for law in (ww.readouts.Discrete(values, chances), joined)
+        for law in (normalised(values, chances), joined)
     )
     begin = ww.transitions(two, 0.03)[1].spinodals[0]
     assert not any(s.weight_overlap[1] > 0 for s in ww.solutions(two, begin * (1 - 1e-6)))
@@ -720,8 +720,8 @@ def test_a_common_branch_is_traced_through_the_bend_where_nearly_equal_sizes_par
         there = [s for s in ww.solutions(two, alpha) if s.weight_overlap[1] > 0]
         assert [s.is_stable for s in there] == [True, False]
         alike = next(s for s in ww.solutions(one, alpha) if s.branch == "specialised" and s.is_stable)
-        # At the fold they part by the root of their difference, 6e-5.
-        assert np.ptp(there[0].weight_overlap[:2]) < 1e-4
+        # At the fold they part by the root of their difference, 4e-4.
+        assert np.ptp(there[0].weight_overlap[:2]) < 1e-3
         assert there[0].free_entropy == pytest.approx(alike.free_entropy, abs=1e-9)
 
 

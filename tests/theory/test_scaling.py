@@ -144,6 +144,17 @@ def test_transitions_are_the_steps_of_the_effective_width():
     assert ww.scaling_law(problem, [1e4]).crossover == pytest.approx(alphas[-1] * d**2, rel=1e-9)
 
 
+def test_the_last_jump_is_the_last_of_all():
+    # Irregular sizes, of which several jump together: the last is looked for without those before it.
+    rng = np.random.default_rng(3)
+    for law in (rng.normal(size=40), np.repeat([3.0, 1.0, 0.4], 7), rng.exponential(size=25) ** 2):
+        problem = ww.Problem(ODD, readouts=ww.readouts.Features(tuple(law)), channel=0.05, gamma=0.3)
+        crossover = ww.scaling_law(problem, [1e4]).crossover / (len(law) / 0.3) ** 2
+        every = ww.transitions(problem, 1.1 * crossover)
+        assert len(every) == np.unique(np.abs(law)).size
+        assert crossover == pytest.approx(every[-1].alpha, rel=1e-9)
+
+
 @pytest.mark.slow
 def test_features_of_one_size_are_learnt_together():
     # Three sizes, ten features each: near copies jump at once though each is a class of its own.

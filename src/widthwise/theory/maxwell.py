@@ -230,13 +230,20 @@ def last_jump(features: FeatureProblem) -> float:
     top = features.last_unknown(high)
     if top < high:
         return top
-    return _jumps_between(features, features.equilibrium(low), features.equilibrium(high))[-1].alpha
+    return _jumps_between(features, features.equilibrium(low), features.equilibrium(high), only_last=True)[
+        -1
+    ].alpha
 
 
 def _jumps_between(
-    features: FeatureProblem, low: FeaturePoint, high: FeaturePoint, depth: int = 0
+    features: FeatureProblem,
+    low: FeaturePoint,
+    high: FeaturePoint,
+    depth: int = 0,
+    *,
+    only_last: bool = False,
 ) -> list[FeatureJump]:
-    """Jumps of the equilibrium between two values of α, given it at both.
+    """Jumps of the equilibrium between two values of α, given it at both; or the last of them.
 
     αf of both falls at a known rate: their tangents cross in between, and the equilibrium there is one of
     them or a third one, which parts them.
@@ -246,25 +253,32 @@ def _jumps_between(
     if high.n > low.n + 1:
         middle = features.equilibrium(_tangents_cross(features, low, high))
         if middle.n not in (low.n, high.n):
-            return _parted(features, low, middle, high, depth)
+            return _parted(features, low, middle, high, depth, only_last)
         low, high = (middle, high) if middle.n == low.n else (low, middle)
     jump = _crossing(features, low, high)
     if jump is None:  # one of them ends before
         middle = features.equilibrium(math.sqrt(low.alpha * high.alpha))
-        return _parted(features, low, middle, high, depth)
+        return _parted(features, low, middle, high, depth, only_last)
     if high.n > low.n + 1:
         middle = features.equilibrium(jump.alpha)
         is_higher = middle.potential > jump.before.potential + _FEATURE_RTOL * abs(jump.before.potential)
         if is_higher and middle.n not in (low.n, high.n):
-            return _parted(features, low, middle, high, depth)
+            return _parted(features, low, middle, high, depth, only_last)
     return [jump]
 
 
 def _parted(
-    features: FeatureProblem, low: FeaturePoint, middle: FeaturePoint, high: FeaturePoint, depth: int
+    features: FeatureProblem,
+    low: FeaturePoint,
+    middle: FeaturePoint,
+    high: FeaturePoint,
+    depth: int,
+    only_last: bool,
 ) -> list[FeatureJump]:
-    sides = ((low, middle), (middle, high))
-    return [jump for one, other in sides for jump in _jumps_between(features, one, other, depth + 1)]
+    found = _jumps_between(features, middle, high, depth + 1, only_last=only_last)
+    if found and only_last:
+        return found
+    return _jumps_between(features, low, middle, depth + 1, only_last=only_last) + found
 
 
 def _tangents_cross(features: FeatureProblem, low: FeaturePoint, high: FeaturePoint) -> float:

@@ -142,7 +142,7 @@ def _with_known(
     is_other = moving > n_known and _differ(highest, above)
     _share(above, [highest])
     both = [highest, above] if is_other else [highest]
-    return _traced([sheet for family in both for sheet in family.sheets()]), []
+    return _traced([sheet for family in both for sheet in family.sheets(may_bend=False)]), []
 
 
 def _traced(families: list[Family]) -> list[Family]:

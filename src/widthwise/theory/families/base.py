@@ -172,11 +172,12 @@ class Family(Equations):
         """Whether there are other solutions z at the same u, on another curve."""
         return self._sheet is not None
 
-    def sheets(self) -> list[Family]:
+    def sheets(self, *, may_bend: bool = True) -> list[Family]:
         """The family itself, or one for each of several solutions z that it has at the same u.
 
         Then neighbours on the grid do not lie on one smooth curve; each is followed across, to where the
-        curve ends or meets points that are known.
+        curve ends or meets points that are known. Where a sheet has ended Newton's method may lead to
+        another one: that is no meeting, if sheets have no bend as sharp as this.
         """
         found = self._first_points
         good = found.is_good
@@ -194,7 +195,7 @@ class Family(Equations):
             sheet.append(len(points) if is_first else sheet[-1])
             known[k] = [len(points)]
             points.append(found[k : k + 1])
-        self._follow(found.u, np.nonzero(is_torn)[0].tolist(), known, points, sheet)
+        self._follow(found.u, np.nonzero(is_torn)[0].tolist(), known, points, sheet, may_bend)
         if all(len(numbers) < 2 for numbers in known.values()):
             return [self]  # a sharp bend of one curve
         for k in np.nonzero(is_torn)[0].tolist():
@@ -216,6 +217,7 @@ class Family(Equations):
         known: dict[int, list[int]],
         points: list[Points],
         sheet: list[int],
+        may_bend: bool,
     ) -> None:
         """Points of every sheet along the grid, from both sides of the places that are torn, until a sheet
         ends or meets a point that is known."""
@@ -226,8 +228,8 @@ class Family(Equations):
             u = grid[[place for _, place, _ in walkers]]
             new = self.at(u, here.z + (u - here.u)[:, None] * here.z_slope)
             gone_on = []
-            # Where a sheet has ended Newton's method may lead to another one: that is no meeting.
-            for i in np.nonzero(new.is_good & (_off_slopes(here, new) <= _TORN))[0].tolist():
+            is_there = new.is_good & (may_bend | (_off_slopes(here, new) <= _TORN))
+            for i in np.nonzero(is_there)[0].tolist():
                 number, place, way = walkers[i]
                 there = known.setdefault(place, [])
                 met = [other for other in there if np.max(np.abs(points[other].z - new.z[i])) < 1e-6]
