@@ -230,9 +230,8 @@ def last_jump(features: FeatureProblem) -> float:
     top = features.last_unknown(high)
     if top < high:
         return top
-    return _jumps_between(features, features.equilibrium(low), features.equilibrium(high), only_last=True)[
-        -1
-    ].alpha
+    ends = features.equilibrium(low), features.equilibrium(high)
+    return _jumps_between(features, *ends, only_last=True)[-1].alpha
 
 
 def _jumps_between(
