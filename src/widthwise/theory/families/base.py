@@ -26,10 +26,8 @@ from .equations import Equations, Points
 __all__ = ["Crossings", "Family", "Question"]
 
 _N_BEND, _NEAR_BEND = 24, 1e-6  # steps on the way to a sharp bend, and how near in u they lead
-_LOST, _MET = (
-    2.0,
-    1e-3,
-)  # width in u over which a curve may be lost at one; difference in z if both sides meet
+_LOST = 2.0  # width in u over which a curve may be lost at a bend
+_MET = 1e-3  # difference in z of both sides of a bend that meet
 _LEFT_OF_WAY = (0.4, 0.8)  # of the way to it after a step, and after one if that fails
 _PARTS = (2, 2, 4, 8)  # of pieces on which ln α is not seen to be monotone, one time after the other
 _N_SMOOTH = 5  # steps towards a fold at which the slope is smooth
