@@ -879,3 +879,80 @@ def test_roots_by_their_number_from_the_top():
         force = v2[j] * (pull[i] * at.overlap + coupling[i] * at.kernel_slope)
         assert force == pytest.approx(found[i, j], rel=1e-9)
     assert {0, 1} <= set(rank[np.isfinite(found)].tolist())
+
+
+THREE_ROOTS = ww.Problem(
+    "sign(x)",
+    standardised(
+        np.array([-1.382, -1.1668, -0.3258, -0.321, 0.1446, 0.548, 1.3297, 1.5423]),
+        np.array([0.1244, 0.0971, 0.3421, 0.0473, 0.1232, 8e-6, 0.0757, 0.190192]),
+    ),
+    normalised(
+        [0.0245, 0.1524, 0.7517, 1.5822, 1.872, 2.0754], [0.1293, 0.3406, 0.2497, 0.1475, 0.1128, 0.0201]
+    ),
+    channel=0.5793,
+    gamma=1.02,
+)
+
+
+def stretches(units, coupling):
+    """Fine ln x, ln φ there (with B alone), and the places of its minima and maxima, in order."""
+    log_x = np.linspace(np.log(1.0), np.log(2e4), 400_001)
+    log_level = log_x - np.log(coupling * units(np.exp(log_x)).kernel_slope)
+    rises = np.diff(log_level) > 0
+    turns = np.nonzero(rises[:-1] != rises[1:])[0] + 1
+    return log_x, log_level, turns[rises[turns]], turns[~rises[turns]]
+
+
+@pytest.mark.parametrize("which", [Root.ABOVE, Root.BELOW, Root.HIGHEST])
+@pytest.mark.parametrize("beyond", [1e-3, 1e-5])
+def test_roots_next_to_a_fold_beside_others(which, beyond):
+    """A stable root in one cell of the table with the barrier is found, though there is another one."""
+    units = unit_table(THREE_ROOTS.activation, THREE_ROOTS.weights)
+    pull, coupling = np.zeros(1), np.array([0.7])
+    log_x, log_level, minima, maxima = stretches(units, coupling[0])
+    tried = [(k, 1.0) for k in minima] + [(k, -1.0) for k in maxima]
+    n_hidden = 0
+    for turn, sign in tried:
+        log_v2 = log_level[turn] + sign * beyond
+        exact = log_x[1:][(log_level[:-1] < log_v2) & (log_level[1:] >= log_v2)]
+        on_grid = units.log_level(pull, coupling)[0] < log_v2
+        n_hidden += exact.size - np.count_nonzero(on_grid[:-1] & ~on_grid[1:])
+        # Beside a place right before or behind the root at the fold.
+        own = exact[np.argmin(np.abs(exact - log_x[turn]))]
+        beside = np.exp([own + (0.02 if which is Root.BELOW else -0.02)])
+        if which is Root.ABOVE:
+            (expected,) = exact[exact > np.log(beside)][:1]
+        elif which is Root.BELOW:
+            (expected,) = exact[exact < np.log(beside)][-1:]
+        else:
+            expected = exact[-1]
+        (found,) = units.roots(np.exp([log_v2]), pull, coupling, which, beside)[0]
+        assert found == pytest.approx(np.exp(expected), rel=2e-4)
+    assert n_hidden > 0
+
+
+def test_a_branch_is_listed_up_to_its_fold():
+    """One class at a root that ends; the curve went on, unseen, at the next higher root of that class."""
+    jumps = [t for t in ww.transitions(THREE_ROOTS, 3.0) if t.kind == "first-order"]
+    (jump,) = [t for t in jumps if 2.3 < t.alpha < 2.5 and t.readout == pytest.approx(1.5822, abs=1e-3)]
+    end = jump.spinodals[1]
+    for distance in (1e-2, 1e-3, 1e-4, 1e-5, 1e-6):
+        inside, outside = (
+            [s for s in ww.solutions(THREE_ROOTS, end * (1 + side * distance)) if s.is_stable]
+            for side in (-1, 1)
+        )
+        assert len(inside) == len(outside) + 1
+
+
+def test_a_curve_is_parted_where_another_class_steps():
+    """Neighbours on a curve are not joined where a class passes from one of its roots to the next."""
+    n_parted = 0
+    for family in families.specialised_families(THREE_ROOTS):
+        nodes, is_joined = family.curve
+        snr = family.state(nodes.u, nodes.z).snr
+        step = np.abs(np.diff(np.log1p(np.minimum(snr, 1e30)), axis=0)).max(axis=1)
+        is_near = np.diff(nodes.u) < 1e-4
+        assert not np.any(is_joined[:-1] & is_near & (step > 1))
+        n_parted += np.count_nonzero(~is_joined[:-1] & is_near & (step > 1))
+    assert n_parted > 0

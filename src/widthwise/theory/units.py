@@ -296,10 +296,14 @@ class UnitTable:
         if is_asked is not None:
             has_root, takes_tiny = has_root & is_asked, takes_tiny & is_asked
         self._fill(result, values2, pull, coupling, level, cell, has_root, is_rough)
-        if which in (Root.HIGHEST, Root.LOWEST) and not is_rough:
-            is_missing = ~has_root & ~takes_tiny & (can_leave_zero | (which is Root.HIGHEST))
-            is_missing &= True if is_asked is None else is_asked
-            self._fill_hidden(result, values2, pull, coupling, level, is_missing)
+        if not is_rough:
+            may_hide = ~takes_tiny
+            if which is Root.LOWEST:
+                may_hide &= can_leave_zero
+            if self.n_sections < 3:  # no root is at the place of another one
+                may_hide &= ~has_root & (which in (Root.HIGHEST, Root.LOWEST))
+            may_hide &= True if is_asked is None else is_asked
+            self._fill_hidden(result, values2, pull, coupling, level, which, beside, may_hide)
         rows, columns = np.nonzero(takes_tiny)
         if rows.size:
             low = np.full(rows.size, np.log(1e-30))
@@ -403,49 +407,62 @@ class UnitTable:
         return way
 
     def _fill_hidden(
-        self, result: Array, values2: Array, pull: Array, coupling: Array, level: Array, is_missing: Bools
+        self,
+        result: Array,
+        values2: Array,
+        pull: Array,
+        coupling: Array,
+        level: Array,
+        which: Root,
+        beside: Array | None,
+        is_asked: Bools,
     ) -> None:
-        """Write the stable one of two roots that lie between neighbours of the grid, next to a fold of φ.
+        """Write roots that lie beside another one between neighbours of the grid, next to a fold of φ.
 
-        They lie on both sides of a minimum of φ, or of a maximum where weights that are all but known are
-        not held (see ``can_be_known``).
+        They lie on both sides of a minimum of φ, or of a maximum; the stable one of both is where φ rises.
+        A root that is already known (not 0, not NaN) stays if it is the one that is asked for.
         """
-        for is_maximum in (False, True) if self.can_be_known else (False,):
-            rows, columns = np.nonzero(is_missing)
-            if not rows.size:
-                return
+        rises = (
+            np.diff(level, axis=1) > 0 if is_asked.any() else np.zeros((0, self.grid.size - 1), dtype=bool)
+        )
+        for is_maximum in (False, True):
             sign = -1.0 if is_maximum else 1.0
-            left, here, right = (
-                sign * part for part in (level[rows, :-2], level[rows, 1:-1], level[rows, 2:])
-            )
-            depth = here - sign * np.log(values2[columns])[:, None]
+            row, node = np.nonzero((rises[:, :-1] == is_maximum) & (rises[:, 1:] != is_maximum))
+            left, here, right = (sign * level[row, node + i] for i in range(3))
             # A parabola through three nodes falls below the lowest by an eighth of their second difference.
-            is_near = (depth > 0) & (depth < 0.25 * (left - 2 * here + right))
-            is_near &= (here <= left) & (here <= right)
-            near = np.nonzero(is_near.any(axis=1))[0]
-            if not near.size:
+            depth, room = here[:, None] - sign * np.log(values2), 0.25 * (left + right - 2 * here)[:, None]
+            turn, column = np.nonzero((depth > 0) & (depth < room) & is_asked[row])
+            if not turn.size:
                 continue
-            rows, columns = rows[near], columns[near]
-            last = is_near.shape[1] - 1 - np.argmax(is_near[near, ::-1], axis=1)
-            begin, end = self.log_grid[last], self.log_grid[last + 2]
-            a, b = pull[rows], coupling[rows]
+            row, node = row[turn], node[turn]
+            begin, end = self.log_grid[node], self.log_grid[node + 2]
+            a, b = pull[row], coupling[row]
             fold, force = self._turning_point(a, b, begin, end, is_maximum)
-            turn = fold - np.log(force)  # ln φ
-            depth = sign * (np.log(values2[columns]) - turn)
+            turn_level = fold - np.log(force)  # ln φ
+            depth = sign * (np.log(values2[column]) - turn_level)
             found = depth > 0
-            rows, columns, fold, depth = rows[found], columns[found], fold[found], depth[found]
-            far, node = (begin[found], last[found]) if is_maximum else (end[found], last[found] + 2)
+            row, column, node = row[found], column[found], node[found]
+            fold, depth = fold[found], depth[found]
+            far, place = (begin[found], node) if is_maximum else (end[found], node + 2)
             # A parabola from the fold through the node beside it.
-            share = np.sqrt(depth / np.maximum(sign * (level[rows, node] - turn[found]), depth))
-            result[rows, columns] = self.polish(
-                values2[columns],
+            share = np.sqrt(depth / np.maximum(sign * (level[row, place] - turn_level[found]), depth))
+            x = self.polish(
+                values2[column],
                 a[found],
                 b[found],
                 np.minimum(fold, far),
                 np.maximum(fold, far),
                 fold + share * (far - fold),
             )
-            is_missing[rows, columns] = False
+            if which in (Root.ABOVE, Root.BELOW):
+                assert beside is not None
+                is_there = x > beside[row] if which is Root.ABOVE else x < beside[row]
+                row, column, x = row[is_there], column[is_there], x[is_there]
+            for i, j, root in zip(row, column, x, strict=True):
+                known = result[i, j]
+                is_upper = which in (Root.HIGHEST, Root.BELOW)
+                if not known > 0 or (root > known if is_upper else root < known):
+                    result[i, j] = root
 
     def _turning_point(
         self, pull: Array, coupling: Array, low: Array, high: Array, is_maximum: bool

@@ -33,6 +33,7 @@ _PARTS = (2, 2, 4, 8)  # of pieces on which ln α is not seen to be monotone, on
 _N_SMOOTH = 5  # steps towards a fold at which the slope is smooth
 _STEP = 4.0  # times as much as around it the slope changes where it is not
 _N_CROSSING = 24
+_N_STEP = 6  # times that what holds a step is parted
 _CREPT = (0.25, 0.06)  # of a bracket whose middle cannot be reached
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
 _FAR = np.log(1e14)  # α and 1/α beyond which nothing is computed
@@ -138,6 +139,7 @@ class Family(Equations):
         position = np.nonzero(is_good)[0]
         is_joined = np.append(np.diff(position) == 1, False)
         nodes, is_joined = self._with_ends(nodes, is_joined, u, is_good)
+        nodes, is_joined = self._with_steps(nodes, is_joined)
         is_own = self._is_own(nodes)
         if not is_own.all():
             keep = np.append(is_own, False) | np.append(False, is_own)
@@ -296,6 +298,50 @@ class Family(Equations):
             if k + 1 < len(everything) and not np.any((bad > everything.u[k]) & (bad < everything.u[k + 1])):
                 flags[k] = True
         return everything, flags
+
+    def _other_roots(self, points: Points) -> Array | None:
+        """What is no unknown of the curve, but may step where the unknowns hardly move, if there is such.
+
+        For each point a row of values and one of their slopes in u.
+        """
+        return None
+
+    def _with_steps(self, nodes: Points, is_joined: Bools) -> tuple[Points, Bools]:
+        """Both sides of steps as nodes that are not joined: there one piece of the curve ends and another
+        one begins, though the unknowns of both may be nearly the same."""
+        there = self._other_roots(nodes)
+        if there is None:
+            return nodes, is_joined
+        is_step = _matters(nodes, is_joined) & (_off_own_slopes(nodes.u, there) > _TORN)
+        left = np.nonzero(is_step)[0]
+        low, high, is_step = nodes[left], nodes[left + 1], np.ones(left.size, dtype=bool)
+        rows, place = np.arange(left.size), np.arange(_N_PARTS + 1)[:, None]
+        for _ in range(_N_STEP):
+            if not rows.size:
+                break
+            n = rows.size
+            every = np.tile(rows, _N_PARTS - 1)
+            share = np.repeat(np.arange(1, _N_PARTS) / _N_PARTS, n)
+            new = self._between(low[every], high[every], share, np.ones(every.size, dtype=bool))
+            points = Points.joined([low[rows], new, high[rows]])
+            there = self._other_roots(points)
+            assert there is not None
+            # Each point that is there with the last one before it: the step is where they differ most.
+            is_there = points.is_good.reshape(-1, n)
+            before = np.maximum.accumulate(np.where(is_there, place, 0), axis=0)[:-1] * n + np.arange(n)
+            behind = place[1:] * n + np.arange(n)
+            pairs = np.stack([before, behind])
+            off = np.where(is_there[1:], _off_own_slopes(points.u[pairs], there[pairs])[0], -1.0)
+            first = np.argmax(off, axis=0)
+            low.put(rows, points[before[first, np.arange(n)]])
+            high.put(rows, points[behind[first, np.arange(n)]])
+            is_step[rows] = off.max(axis=0) > _TORN
+            rows = rows[is_step[rows]]
+        left, low, high = left[is_step], low[is_step], high[is_step]
+        everything = Points.joined([nodes, low, high])
+        order = np.argsort(everything.u, kind="stable")
+        flags = [is_joined, np.zeros(left.size, dtype=bool), np.ones(left.size, dtype=bool)]
+        return everything[order], np.concatenate(flags)[order]
 
     def _refined(self, nodes: Points, is_joined: np.ndarray) -> tuple[Points, np.ndarray]:
         nodes, is_joined = self._with_bends(nodes, is_joined)
@@ -572,6 +618,8 @@ class Family(Equations):
         nodes, is_joined = self.curve
         for way in (1, -1) if len(nodes) else ():
             is_end = ~is_joined if way > 0 else ~np.append(False, is_joined[:-1])
+            room = np.append(np.diff(nodes.u), np.inf) if way > 0 else np.append(np.inf, np.diff(nodes.u))
+            is_end &= room > _BEHIND_END  # the other side of a step is no farther part of this one
             ahead = way * np.sign(nodes.slope)[:, None] * (log_alpha - nodes.log_alpha[:, None])
             is_end &= np.any((ahead > 0) & (ahead < _NEAR_END), axis=1) & (nodes.slope != 0)
             ends = nodes[is_end & ~np.isin(nodes.u, self._sharp_ends)]
@@ -669,6 +717,14 @@ def _off_slopes(one: Points, other: Points) -> Array:
     step = (other.u - one.u)[:, None]
     off = other.z - one.z - 0.5 * step * (one.z_slope + other.z_slope)
     return np.asarray(np.max(np.abs(off), axis=1, initial=0.0))
+
+
+def _off_own_slopes(u: Array, there: Array) -> Array:
+    """By how much values change from each point to the next beyond what slopes at both say; given both."""
+    values, slopes = there[..., 0, :], there[..., 1, :]
+    step = np.diff(u, axis=0)[..., None]
+    off = np.diff(values, axis=0) - 0.5 * step * (slopes[:-1] + slopes[1:])
+    return np.asarray(np.max(np.abs(off), axis=-1, initial=0.0))
 
 
 def _matters(nodes: Points, is_joined: Bools) -> Bools:

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array, Bools, Integers
+from ...ingredients.scalar_channel import SNR_MAX
 from ...numerics.roots import decreasing_root
 from ..matrix_channel import MatrixPair
 from ..setting import Averages, Setting, class_averages
@@ -178,6 +179,22 @@ class ClassPoints(Equations):
         alpha_by_z = alpha_by_gap[:, None] * gap_by_z
         alpha_by_z[:, 1] += 1
         return System(errors, by_z, by_u, log_alpha, alpha_by_z, alpha_by_gap * gap_by_u)
+
+    def other_roots(self, u: Array, z: Array, z_slope: Array) -> Array:
+        """ln(1 + x) of the classes that do not move, and its slopes along curves with the given dz/du."""
+        s, values2, row = self.state(u, z), self.classes.values2, np.arange(u.size)
+        values = self.setting.units.at_roots(s.snr)
+        pull, coupling = s.pull[:, None], s.coupling[:, None]
+        pull_rate = s.pair.pull_by_tilt * z_slope[:, 0] + s.pair.pull_by_hat * z_slope[:, 1]
+        driven = pull * values.overlap * pull_rate[:, None] + coupling * values.kernel_slope * z_slope[:, 1:]
+        stiff = 1 - values2 * (pull * values.overlap_slope + coupling * values.kernel_curvature)
+        moves = (s.snr > 0) & np.isfinite(s.snr)
+        found = np.zeros((u.size, 2, values2.size))
+        with np.errstate(all="ignore"):
+            found[:, 0] = np.log1p(np.minimum(s.snr, SNR_MAX))
+            found[:, 1] = np.where(moves, values2 * driven / stiff / (1 + s.snr), 0.0)
+        found[row, :, self.moving] = 0.0
+        return found
 
     def guess(self, u: Array) -> Array:
         """By the share of B in the force on the moving class: given it, everything else is explicit."""
@@ -355,6 +372,16 @@ class ClassFamily(Family):
             return None
         side: Array = self.system(nodes.u, nodes.z).by_u[:, 1]
         return side
+
+    def _other_roots(self, points: Points) -> Array | None:
+        """Those of other classes, where units may be at one of three or more."""
+        if self.setting.units.n_sections < 3 or len(self.values2) < 2:
+            return None
+        found: Array = self.together("other_roots", points.u, points.z, points.z_slope)
+        return found
+
+    def other_roots(self, u: Array, z: Array, z_slope: Array) -> Array:
+        return self.points_of(u.size).other_roots(u, z, z_slope)
 
     def with_root(self, u: Array, z: Array) -> Array:
         return self.points_of(u.size).with_root(u, z)
