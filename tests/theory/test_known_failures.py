@@ -956,3 +956,24 @@ def test_a_curve_is_parted_where_another_class_steps():
         assert not np.any(is_joined[:-1] & is_near & (step > 1))
         n_parted += np.count_nonzero(~is_joined[:-1] & is_near & (step > 1))
     assert n_parted > 0
+
+
+def test_an_unstable_branch_that_is_lost_on_the_grid_is_followed():
+    """The larger readout is known all but for 5e-5, where a first guess has no root for it.
+
+    Newton's method failed by a hair from the neighbour on the grid, and the branch was listed only up to
+    there: it goes on to where the smaller readout is not learnt.
+    """
+    atoms = np.array([-1.4130404, -0.427599102, -0.179710992, -0.142266665, 0.156621285, 1.68706092])
+    rates = np.array([0.180550388, 0.0545467844, 0.225948685, 0.322625047, 4.54376714e-06, 0.216324552])
+    problem = ww.Problem(
+        "sign(x-0.3)+0.2*x**2",
+        standardised(atoms, rates / rates.sum()),
+        "four-point",
+        ww.channels.Sign(),
+        gamma=1.436,
+    )
+    for alpha in np.linspace(20.8, 22.0, 13):
+        overlaps = [s.weight_overlap[:2] for s in ww.solutions(problem, alpha) if not s.is_stable]
+        ((larger, _),) = [pair for pair in overlaps if 0 < pair[1] < 0.05]
+        assert 0.9999 < larger < 0.99998

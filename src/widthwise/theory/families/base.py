@@ -226,7 +226,7 @@ class Family(Equations):
         while walkers := [walker for walker in walkers if 0 <= walker[1] < grid.size]:
             here = Points.joined([points[number] for number, _, _ in walkers])
             u = grid[[place for _, place, _ in walkers]]
-            new = self.at(u, here.z + (u - here.u)[:, None] * here.z_slope)
+            new = self._along(here, u)
             gone_on = []
             is_there = new.is_good & (may_bend | (_off_slopes(here, new) <= _TORN))
             for i in np.nonzero(is_there)[0].tolist():
@@ -253,22 +253,35 @@ class Family(Equations):
         return one
 
     def _with_retries(self, found: Points) -> Points:
-        """Points that failed, tried again from their neighbours."""
-        for _ in range(3):
-            good = np.nonzero(found.is_good)[0]
-            bad = np.nonzero(~found.is_good)[0]
+        """Points that failed, tried again along tangents of their neighbours for as long as some are found.
+
+        Those next to a point that is there are also tried in two steps.
+        """
+        while True:
+            good, bad = np.nonzero(found.is_good)[0], np.nonzero(~found.is_good)[0]
             if not good.size or not bad.size:
                 break
             near = good[np.argmin(np.abs(good[:, None] - bad), axis=0)]
-            near_enough = np.abs(near - bad) <= 2
-            bad, near = bad[near_enough], near[near_enough]
-            step = (found.u[bad] - found.u[near])[:, None]
-            again = self.at(found.u[bad], found.z[near] + step * found.z_slope[near])
+            distance = np.abs(near - bad)
+            bad, near, distance = (which[distance <= 2] for which in (bad, near, distance))
+            if not bad.size:
+                break
+            again = self._along(found[near], found.u[bad])
+            left = np.nonzero(~again.is_good & (distance == 1))[0]
+            if left.size:
+                begin, end = found[near[left]], found.u[bad[left]]
+                halfway = self._along(begin, 0.5 * (begin.u + end))
+                is_there = halfway.is_good
+                again.put(left[is_there], self._along(halfway[is_there], end[is_there]))
             better = again.is_good
             if not better.any():
                 break
             found.put(bad[better], again[better])
         return found
+
+    def _along(self, points: Points, u: Array) -> Points:
+        """What Newton's method reaches at u from the tangents of points."""
+        return self.at(u, points.z + (u - points.u)[:, None] * points.z_slope)
 
     def _with_ends(
         self, nodes: Points, is_joined: np.ndarray, u: np.ndarray, is_good: np.ndarray
@@ -547,9 +560,7 @@ class Family(Equations):
         """The last of some points between that are on the curve, and what follows it."""
         n, share = far.size, np.arange(_N_PARTS + 1) / _N_PARTS
         u = last.u + share[:, None] * (far - last.u)
-        step = (u[1:-1] - last.u).ravel()[:, None]
-        start = last[np.tile(np.arange(n), _N_PARTS - 1)]
-        new = self.at(u[1:-1].ravel(), start.z + step * start.z_slope)
+        new = self._along(last[np.tile(np.arange(n), _N_PARTS - 1)], u[1:-1].ravel())
         is_there = np.vstack([np.ones(n, dtype=bool), new.is_good.reshape(-1, n)])
         place = _N_PARTS - 1 - np.argmax(is_there[::-1], axis=0)
         row = np.arange(n)
@@ -661,9 +672,7 @@ class Family(Equations):
             for side in (low, high):
                 bad = np.nonzero(~middle.is_good)[0]
                 if bad.size:
-                    near = side[bad]
-                    again = self.at(u[bad], near.z + (u[bad] - near.u)[:, None] * near.z_slope)
-                    middle.put(bad, again)
+                    middle.put(bad, self._along(side[bad], u[bad]))
             good = middle.is_good
             same = good & ((middle.log_alpha - target[active]) * (low.log_alpha - target[active]) > 0)
             low, high = _choose(same, middle, low), _choose(good & ~same, middle, high)
@@ -694,7 +703,7 @@ class Family(Equations):
             for sign in (1.0, -1.0):
                 side = (low if sign > 0 else high)[rows]
                 step = sign * share * (high.u[rows] - low.u[rows])
-                new = self.at(side.u + step, side.z + step[:, None] * side.z_slope)
+                new = self._along(side, side.u + step)
                 same = (new.log_alpha - target[rows]) * (low.log_alpha[rows] - target[rows]) > 0
                 for end, which in ((low, new.is_good & same), (high, new.is_good & ~same)):
                     end.put(rows[which], new[which])
