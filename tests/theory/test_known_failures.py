@@ -977,3 +977,39 @@ def test_an_unstable_branch_that_is_lost_on_the_grid_is_followed():
         overlaps = [s.weight_overlap[:2] for s in ww.solutions(problem, alpha) if not s.is_stable]
         ((larger, _),) = [pair for pair in overlaps if 0 < pair[1] < 0.05]
         assert 0.9999 < larger < 0.99998
+
+
+# fmt: off
+IRREGULAR = np.array([
+    [1.689, 0.0263], [1.674, 0.0128], [-1.59, 0.0347], [-1.585, 0.0166], [1.583, 0.0108], [-1.575, 0.0066],
+    [-1.572, 0.0045], [1.538, 0.0006], [1.474, 0.0142], [-1.428, 0.0193], [-1.417, 0.0233], [-1.415, 0.007],
+    [1.39, 0.0191], [-1.362, 0.0235], [1.337, 0.0126], [1.321, 0.0129], [1.32, 0.0177], [1.317, 0.0629],
+    [-1.286, 0.0121], [1.262, 0.0322], [-1.235, 0.0092], [-1.092, 0.0427], [-1.037, 0.0073], [1.0, 0.0296],
+    [-0.996, 0.012], [0.923, 0.0133], [0.906, 0.0034], [0.786, 0.0032], [0.785, 0.018], [-0.766, 0.0095],
+    [0.746, 0.0123], [-0.718, 0.0096], [0.715, 0.0215], [-0.692, 0.0107], [-0.597, 0.041], [-0.592, 0.0038],
+    [0.554, 0.0503], [0.529, 0.015], [-0.519, 0.0055], [-0.453, 0.007], [-0.432, 0.0166], [-0.418, 0.0206],
+    [-0.395, 0.0136], [0.391, 0.0186], [-0.361, 0.0096], [0.328, 0.0011], [-0.26, 0.0438], [0.233, 0.017],
+    [0.231, 0.0231], [-0.216, 0.0461], [-0.189, 0.028], [0.185, 0.0061], [0.159, 0.0109], [-0.151, 0.0209],
+    [0.147, 0.0006], [0.117, 0.0175], [0.104, 0.0114],
+])
+# fmt: on
+
+
+def test_the_potential_has_several_maxima_along_the_number_that_is_learnt():
+    """f has a maximum at 14 or 15 learnt sizes and, from 338 to 341, a higher one at 18, before a gap in |v|.
+
+    Only numbers around the first were tried, and that was the equilibrium: the error rose with α behind it.
+    """
+    problem = ww.Problem(
+        "abs(x)",
+        "gaussian",
+        normalised(IRREGULAR[:, 0], IRREGULAR[:, 1] / IRREGULAR[:, 1].sum()),
+        ww.channels.Probit(0.01833, shift=-0.4602),
+        gamma=42.23,
+    )
+    alphas = np.array([338.5, 339.5, 340.5, 341.5, 342.5, 344.0])
+    curve = ww.learning_curve(problem, alphas)
+    assert [np.count_nonzero(s.weight_overlap) for s in curve] == [18] * alphas.size
+    # One branch, whose error falls as a power of alpha that hardly changes.
+    power = np.diff(np.log(curve.excess_error)) / np.diff(np.log(alphas))
+    assert power == pytest.approx(np.full(5, -0.775), abs=0.015)

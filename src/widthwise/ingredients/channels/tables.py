@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ..._arrays import Array
+from ..._arrays import Array, Integers
 
 __all__ = ["GapTable"]
 
-_FACTOR = 32.0
+_WIDTH = math.log(32.0)  # of a level in ln gap
 _ORDER, _TOP_ORDER, _LAST_ORDER = 24, 28, 16
 # Size of the last coefficients; what they miss is smaller by the rate of decay, 5 or more.  ψ enters
 # differences, so its error is absolute where it is small; the third function is a curvature, for Newton's
@@ -35,6 +36,21 @@ _UNSEEN, _UNSEEN_RTOL = 1e-18, 1e-2
 _DEEP = -6  # level from which on a table without a last panel is built from above
 
 Panel = tuple[float, float, Array]
+"""Both ends, in the variable of the level, and the coefficients there (functions, terms)."""
+
+
+@dataclass(frozen=True)
+class _Row:
+    """All panels that are there, from the smallest gaps on; the first one holds whatever is below it."""
+
+    begin: Array
+    """ln gap at the lower end of each."""
+    low: Array
+    high: Array
+    is_top: Array
+    """Whether the variable is √ln(r/gap), not ln gap."""
+    coefficients: list[Array]
+    """Of each panel, (functions, terms)."""
 
 
 class GapTable:
@@ -59,23 +75,58 @@ class GapTable:
             least = _LEAST / reference ** np.array([0, 1, 2, 0]) * [0, 1, 1, 0]
             self._atol = _ATOL + least * np.sqrt(reference) ** self._powers
         self._panels: dict[int, list[Panel]] = {}
-        self._last: tuple[float, Array] | None = None
+        self._last: tuple[int, Array] | None = None
+        """The highest level that the last panel holds, and its coefficients (functions, terms)."""
 
     def __call__(self, gap: Array) -> Array:
         """Values of shape (functions, gaps)."""
-        level = np.floor(np.log(gap / self._reference) / math.log(_FACTOR) - 1e-12).astype(int)
-        result: Array | None = None
+        log_gap = np.log(gap)
+        # Upper ends belong to a level: ends are open, for rounding may carry a gap past them.
+        level = np.floor((log_gap - math.log(self._reference)) / _WIDTH - 1e-12).astype(int)
         # From above, so that the last panel is found before anything is built beneath it.
-        for k in np.unique(level)[::-1]:
-            own = level == k
-            values = self._on_level(int(k), gap[own])
-            if result is None:
-                result = np.empty((values.shape[0], gap.size))
-            result[:, own] = values
-        if result is None:
-            return np.empty((4, 0))
+        for k in np.unique(level)[::-1].tolist():
+            if not self._has(k):
+                self._build(k)
+        result = np.empty((len(self._powers), gap.size))
+        is_last = np.zeros(gap.size, dtype=bool)
+        if self._last is not None:
+            most, coefficients = self._last
+            is_last = level <= most
+            x = np.sqrt(gap[is_last] / self._top(most))
+            result[:, is_last] = coefficients @ _polynomials(2 * x - 1, _LAST_ORDER)
+        if not is_last.all():
+            self._on_panels(result, np.nonzero(~is_last)[0], log_gap)
         unscaled: Array = result / np.sqrt(gap) ** self._powers[:, None]
         return unscaled
+
+    def _on_panels(self, result: Array, which: Integers, log_gap: Array) -> None:
+        """Write the values at some of the gaps, which lie on panels of levels that are there."""
+        row, x = self._row, log_gap[which]
+        place = np.searchsorted(row.begin[1:], x, side="right")
+        is_top = row.is_top[place]
+        if is_top.any():
+            x[is_top] = np.sqrt(np.maximum(math.log(self._reference) - x[is_top], 0.0))
+        low, high = row.low[place], row.high[place]
+        values = _polynomials((2 * x - low - high) / (high - low), _TOP_ORDER)
+        for k in np.unique(place).tolist():
+            own, coefficients = place == k, row.coefficients[k]
+            result[:, which[own]] = coefficients @ values[: coefficients.shape[1], own]
+
+    @cached_property
+    def _row(self) -> _Row:
+        panels = [
+            (
+                -high * high + math.log(self._reference) if self._is_top(k) else low,
+                low,
+                high,
+                self._is_top(k),
+                c,
+            )
+            for k, parts in self._panels.items()
+            for low, high, c in parts
+        ]
+        begin, low, high, is_top, coefficients = zip(*sorted(panels, key=lambda p: p[0]), strict=True)
+        return _Row(*(np.array(part) for part in (begin, low, high, is_top)), list(coefficients))
 
     def _evaluate(self, gap: Array) -> Array:
         scaled: Array = self._raw(gap) * np.sqrt(gap) ** self._powers[:, None]
@@ -84,60 +135,51 @@ class GapTable:
     def _is_top(self, level: int) -> bool:
         return self._has_top and level == -1
 
-    def _on_level(self, level: int, gap: Array) -> Array:
-        if self._last is not None and np.all(gap <= self._last[0]):
-            return _series(self._last[1], 2 * np.sqrt(gap / self._last[0]) - 1)
-        if level not in self._panels:
-            # Far down the last panel is looked for on the way: beneath it nothing can be resolved.
-            for k in range(_DEEP, level - 1, -1):
-                if self._last is None and k not in self._panels:
-                    self._build(k)
-            if level > _DEEP:
-                self._build(level)
-            if self._last is not None and np.all(gap <= self._last[0]):
-                return self._on_level(level, gap)
-        x = np.log(gap)
-        if self._is_top(level):
-            x = np.sqrt(np.maximum(math.log(self._reference) - x, 0.0))
-        parts = self._panels[level]
-        # Which part each gap falls in; ends of the level are open, for rounding may carry a gap past them.
-        part = np.searchsorted([high for _, high, _ in parts[:-1]], x)
-        result = np.empty((4, gap.size))
-        for i, (low, high, coefficients) in enumerate(parts):
-            own = part == i
-            if np.any(own):
-                result[:, own] = _series(coefficients, (2 * x[own] - low - high) / (high - low))
-        return result
+    def _top(self, level: int) -> float:
+        """The largest gap of a level."""
+        return math.exp(math.log(self._reference) + (level + 1) * _WIDTH)
+
+    def _has(self, level: int) -> bool:
+        return level in self._panels or (self._last is not None and level <= self._last[0])
 
     def _build(self, level: int) -> None:
+        # Far down the last panel is looked for on the way: beneath it nothing can be resolved.
+        for k in [*range(_DEEP, level, -1), level]:
+            if not self._has(k):
+                self._build_one(k)
+
+    def _build_one(self, level: int) -> None:
+        self.__dict__.pop("_row", None)
         if self._is_top(level):
             reference = self._reference
 
             def at(x: Array) -> Array:
                 return self._evaluate(reference * np.exp(-x * x))
 
-            self._panels[level] = self._fit(at, 0.0, math.sqrt(math.log(_FACTOR)), _TOP_ORDER)
+            self._panels[level] = self._fit(at, 0.0, math.sqrt(_WIDTH), _TOP_ORDER)
             return
-        width = math.log(_FACTOR)
-        low = math.log(self._reference) + level * width
-        if level * width + width < math.log(_UNSEEN):
-            self._try_last(math.exp(low + width), _UNSEEN_RTOL)
+        low = math.log(self._reference) + level * _WIDTH
+        if (level + 1) * _WIDTH < math.log(_UNSEEN):
+            self._try_last(level, _UNSEEN_RTOL)
             if self._last is not None:
                 return
-        self._panels[level] = self._fit(lambda x: self._evaluate(np.exp(x)), low, low + width, _ORDER)
-        first, last = (self._panels[level][i][2] for i in (0, -1))
-        below, above = _series(first, np.array([-1.0]))[:, 0], _series(last, np.array([1.0]))[:, 0]
+        panels = self._fit(lambda x: self._evaluate(np.exp(x)), low, low + _WIDTH, _ORDER)
+        self._panels[level] = panels
+        below, above = (
+            c @ _polynomials(np.array([x]), _ORDER) for c, x in ((panels[0][2], -1.0), (panels[-1][2], 1.0))
+        )
         # Functions of gap/noise such as 1/(noise + gap) change by so much where the last panel can begin.
         size = np.maximum(np.abs(below), np.abs(above))
         if self._last is None and np.all(np.abs(above - below) <= 0.9 * size):
-            self._try_last(math.exp(low))
+            self._try_last(level - 1)
 
-    def _try_last(self, top: float, rtol: float = 0.0) -> None:
+    def _try_last(self, level: int, rtol: float = 0.0) -> None:
+        """One panel for a level and all below it, if that resolves them."""
         nodes, to_coefficients = _chebyshev(_LAST_ORDER)
-        coefficients = to_coefficients @ self._evaluate(top * (0.5 * (1 + nodes)) ** 2).T
-        is_rough = np.all(_missed(coefficients) <= rtol * np.max(np.abs(coefficients), axis=0))
+        coefficients = self._evaluate(self._top(level) * (0.5 * (1 + nodes)) ** 2) @ to_coefficients.T
+        is_rough = np.all(_missed(coefficients) <= rtol * np.max(np.abs(coefficients), axis=1))
         if is_rough or self._is_resolved(coefficients):
-            self._last = top, coefficients
+            self._last = level, coefficients
 
     def _fit(
         self,
@@ -151,7 +193,7 @@ class GapTable:
         """Panels between low and high, halved until each is resolved; ``missed`` is what the last one did."""
         nodes, to_coefficients = _chebyshev(order)
         x = 0.5 * (low + high) + 0.5 * (high - low) * nodes
-        coefficients = to_coefficients @ function(x).T
+        coefficients = function(x) @ to_coefficients.T
         if depth == _DEEPEST or self._is_resolved(coefficients, missed):
             return [(low, high, coefficients)]
         middle, missed = 0.5 * (low + high), _missed(coefficients)
@@ -161,14 +203,14 @@ class GapTable:
         ]
 
     def _is_resolved(self, coefficients: Array, missed: Array | float = np.inf) -> bool:
-        size, rest = np.max(np.abs(coefficients), axis=0), _missed(coefficients)
+        size, rest = np.max(np.abs(coefficients), axis=1), _missed(coefficients)
         # What does not fall when a panel is halved is noise: numerical scores have some.
         is_noise = (rest <= _NOISE * size) & (rest > 0.2 * missed)
         return bool(np.all((rest <= np.maximum(_RTOL * size, self._atol)) | is_noise | ~np.isfinite(size)))
 
 
 def _missed(coefficients: Array) -> Array:
-    last: Array = np.max(np.abs(coefficients[-2:]), axis=0)
+    last: Array = np.max(np.abs(coefficients[:, -2:]), axis=1)
     return last
 
 
@@ -181,5 +223,15 @@ def _chebyshev(order: int) -> tuple[Array, Array]:
     return np.cos(angle), matrix
 
 
-def _series(coefficients: Array, x: Array) -> np.ndarray:
-    return np.polynomial.chebyshev.chebval(np.clip(x, -1.0, 1.0), coefficients)
+def _polynomials(x: Array, order: int) -> Array:
+    """T_k, k = 0 ... order - 1 as rows, at x; which rounding may have carried out of [-1, 1].
+
+    By T_(k+j) = 2 T_k T_j - T_(k-j), for twice as many at each step.
+    """
+    found = np.empty((order, x.size))
+    found[0], found[1] = 1.0, np.clip(x, -1.0, 1.0)
+    k = 1
+    while (n := min(k, order - 1 - k)) > 0:
+        found[k + 1 : k + n + 1] = 2 * found[k] * found[1 : n + 1] - found[k - n : k][::-1]
+        k += n
+    return found

@@ -2,8 +2,9 @@ r"""Laws of many readout classes: the number of classes at the upper root is cho
 
 Each class has a small weight, so that in equilibrium all but a few sit at the root of largest potential of
 their own, up to a threshold of |v|: the n largest at the upper root, the others at the lowest.  Solutions
-with neighbouring n coexist at one α, and f changes smoothly with n.  It is computed for n spread over all
-classes, then between those around each of its maxima, until neighbours of a maximum differ by one class.
+with neighbouring n coexist at one α.  f may have several maxima along n, one in each gap between readouts, so
+that up to 128 classes every n is tried.  Of more, f is computed for n spread over all classes, then between
+those around each of its maxima, until neighbours of a maximum differ by one class.
 
 Where classes have more roots, or can be known exactly (discrete weights and an activation that jumps), there
 are several such numbers: f is maximised in one of them after the other.
@@ -27,6 +28,7 @@ from .threshold_table import threshold_table
 
 __all__ = ["solve_many"]
 
+_N_ALL = 128  # values of n up to which all are tried
 _N_SPREAD = 24  # values of n to begin with
 _N_BETWEEN = 5  # of n between neighbours around a maximum
 _N_ROUNDS = 12
@@ -184,6 +186,8 @@ class _Line:
     @property
     def spread(self) -> set[int]:
         """Values of t to begin with."""
+        if self.top - self.bottom <= _N_ALL:
+            return set(range(self.bottom, self.top + 1))
         steps = np.geomspace(1, max(self.top - self.bottom, 1), _N_SPREAD)
         return {self.bottom, *(t for step in steps if (t := self.bottom + round(step)) <= self.top)}
 
