@@ -118,14 +118,18 @@ def _unlearnt_power(s: ww.Solution) -> float:
 class _Matrix:
     """What the matrix contributes at a tilt τ and a further snr q̂₂, also where τ is beyond all doubles.
 
-    Past 1e25 the mmse is c/snr, to rounding; discrete weights that are almost known need 1e200 and more.
+    Once snr v² is past 1e25 for the smallest readout, the mmse is c/snr, to rounding; discrete weights that are
+    almost known need 1e200 and more.
     """
 
     _FAR = 1e25
 
     def __init__(self, problem: ww.Problem, tilt: float, hat: float) -> None:
         denoiser, gamma = ww.denoising.MatrixDenoiser(problem.readouts, problem.gamma), problem.gamma
-        if tilt < self._FAR:
+        law = problem.readouts
+        smallest = min((abs(v) for v in law.values if v != 0), default=1.0) if law.is_discrete else 1.0
+        far = self._FAR / min(smallest, 1.0) ** 2
+        if tilt < far:
             (self.mmse, self.after), (self.known, known), (slope, _) = denoiser.evaluate([tilt, tilt + hat])
             # Whichever of mmse and 1 - mmse is small is right relatively.
             gain = known - self.known if known < 0.5 else self.mmse - self.after
@@ -134,7 +138,7 @@ class _Matrix:
             before, behind = denoiser.information([tilt, tilt + hat])
             self.information_drop = float(before - behind)
         else:
-            constant = self._FAR * float(denoiser.mmse(self._FAR))
+            constant = far * float(denoiser.mmse(far))
             self.mmse, self.after, self.known = constant / tilt, constant / (tilt + hat), 1.0
             self.pull, self.pull_rounding = hat / (1 + hat / tilt) / gamma, 0.0
             self.information_drop = -0.25 * constant * math.log1p(hat / tilt)

@@ -38,17 +38,22 @@ def test_the_mmse_is_that_of_the_spectral_curve(both):
         (ww.readouts.Exponential(length=1.044, size=15), 0.306),
         (ww.readouts.Discrete((1.2, 1e-3, -1e-8), (0.6, 0.2, 0.2), normalise=True), 1.0),
         (ww.readouts.Discrete((1.2, 1e-3, -1e-8), (0.6, 0.2, 0.2), normalise=True), 0.7),
+        (ww.readouts.Exponential(length=1.032, size=45), 0.0328),
+        (ww.readouts.Discrete((1.2, -0.4, 1e-20), (0.6, 0.2, 0.2), normalise=True), 1.7),
     ],
 )
 def test_readouts_so_small_that_only_a_huge_snr_shows_them(readouts, gamma):
     """The mmse is c/snr from snr = 1/v² on only, v the smallest readout."""
     matrix, denoiser = SpectralMatrix(readouts, gamma), ww.denoising.MatrixDenoiser(readouts, gamma)
-    u = np.linspace(np.log(1e9), np.log(1e28), 40)
+    smallest = min(abs(v) for v in readouts.values)
+    u = np.linspace(np.log(1e9), np.log(1e12 / smallest**2), 80)
     assert matrix.mmse(u)[0] == pytest.approx(denoiser.mmse(np.exp(u)), rel=2e-10)
     grown = 4 * np.diff(matrix.information(u))
     power = np.exp(u) * denoiser.mmse(np.exp(u))  # 4 dι/d ln snr; it rises
     assert np.all(grown >= power[:-1] * np.diff(u) * (1 - 1e-9))
     assert np.all(grown <= power[1:] * np.diff(u) * (1 + 1e-9))
+    rank = 1 - max(1 - gamma, 0.0) ** 2  # of all directions of matrices of rank γd
+    assert power[-1] == pytest.approx(rank, rel=1e-7)  # it comes slowly at γ = 1
 
 
 def test_inverse(both):

@@ -180,8 +180,14 @@ class DiscretePoles(Poles):
         bound = (roots[:, :-1] + roots[:, 1:]) ** 3 / distance**2 + weights @ others.T
         who, gap = np.nonzero(is_closed & (bound < 2.0))
         if who.size:
-            share = roots[who, gap] / (roots[who, gap] + roots[who, gap + 1])
-            place, least = _least(where, weights[who], gap, where[gap] + share * distance[gap])
+            # From the nearer pole: the other one's distance may be nothing beside its own size.
+            left, right = roots[who, gap], roots[who, gap + 1]
+            from_left = np.maximum(where[gap] + left / (left + right) * distance[gap], _after(where[gap], 1))
+            from_right = np.minimum(
+                where[gap + 1] - right / (left + right) * distance[gap], _after(where[gap + 1], -1)
+            )
+            start = np.where(left < right, from_left, from_right)
+            place, least = _least(where, weights[who], gap, start)
             pinch_owner, pinch = who[least < 2.0], place[least < 2.0]
         owner_all = np.concatenate(owner)
         # Each gap ends one band and begins the next: sort both lists of ends apart.
@@ -232,6 +238,11 @@ def _edge(
             index, x, c = index[active], x[active], c[active]
             stop = None if stop is None else stop[active]
     return result
+
+
+def _after(x: Array, side: int) -> Array:
+    """The next number on one side, and 0 itself for 0."""
+    return np.where(x == 0, x, np.nextafter(x, side * np.inf))
 
 
 def _least(

@@ -37,7 +37,7 @@ __all__ = [
 # Below and above, o(u) - u tends to constants as a power of η, and is carried on so. (Beyond, rounding makes
 # the quadrature of the spectral density slow.) A small readout v is seen from η = 1/v² on only.
 _LOW = math.log(1e-16)
-_LEAST_HIGH, _MOST_HIGH = math.log(1e11), math.log(1e34)
+_LEAST_HIGH, _MOST_HIGH = math.log(1e11), math.log(1e60)
 _SEEN = math.log(1e9)  # v²η from which on the smallest readout v follows the power
 _ATOL = 3e-13  # of o(u): relative error of the odds
 _NOISE = 1e-11  # last coefficients that may be rounding, for continuous laws and at extremes
