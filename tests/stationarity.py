@@ -118,8 +118,8 @@ def _unlearnt_power(s: ww.Solution) -> float:
 class _Matrix:
     """What the matrix contributes at a tilt τ and a further snr q̂₂, also where τ is beyond all doubles.
 
-    Once snr v² is past 1e25 for the smallest readout, the mmse is c/snr, to rounding; discrete weights that are
-    almost known need 1e200 and more.
+    Once snr v² is past 1e25 for the smallest readout, the mmse is c/snr, to rounding; discrete weights that
+    are almost known need 1e200 and more.
     """
 
     _FAR = 1e25

@@ -1013,3 +1013,33 @@ def test_the_potential_has_several_maxima_along_the_number_that_is_learnt():
     # One branch, whose error falls as a power of alpha that hardly changes.
     power = np.diff(np.log(curve.excess_error)) / np.diff(np.log(alphas))
     assert power == pytest.approx(np.full(5, -0.775), abs=0.015)
+
+
+def test_a_curve_is_walked_where_the_grid_loses_it():
+    """Two rare readouts of nearly one size: over a decade of x Newton's method reaches no point of the grid.
+
+    The curve was said to end on both sides, so that the branch that `transitions` has from 7.779e-6 on was
+    listed from 8.57e-6 on only, and its unstable side not at all.
+    """
+    mixture = ww.weights.GaussianMixture(
+        (-1.2220469159121907, 0.4124969506834631, 0.8262446255244529),
+        (0.3558683414627504, 0.0025040979637074023, 0.02606807932178359),
+        (0.3588931135052527, 0.2202475141082159, 0.4208593723865314),
+    )
+    problem = ww.Problem(
+        "0.5217*he2(x)+0.001396*he4(x)+0.005802*he6(x)+0.0009208*he7(x)",
+        mixture,
+        normalised(
+            [-21.6062671, -1.3950758, -0.5364770, -0.1342322, 1.1751361, 21.7226182],
+            [3.643883e-4, 0.386574420, 0.209349993, 0.400365322, 3.334314e-3, 1.15629e-5],
+        ),
+        channel=ww.channels.Sign(),
+        gamma=0.03657,
+    )
+    (jump, _) = ww.transitions(problem, 1e-4)
+    begin = jump.spinodals[0]
+    assert begin == pytest.approx(7.7792e-6, rel=1e-4)
+    assert len(ww.solutions(problem, begin * (1 - 1e-6))) == 1
+    for alpha in begin * (1 + np.geomspace(1e-7, 0.7, 9)):
+        both = [s for s in ww.solutions(problem, alpha) if np.count_nonzero(s.weight_overlap) == 2]
+        assert [s.is_stable for s in both] == [True, False]

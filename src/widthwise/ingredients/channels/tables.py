@@ -126,7 +126,7 @@ class GapTable:
             for low, high, c in parts
         ]
         begin, low, high, is_top, coefficients = zip(*sorted(panels, key=lambda p: p[0]), strict=True)
-        return _Row(*(np.array(part) for part in (begin, low, high, is_top)), list(coefficients))
+        return _Row(np.array(begin), np.array(low), np.array(high), np.array(is_top), list(coefficients))
 
     def _evaluate(self, gap: Array) -> Array:
         scaled: Array = self._raw(gap) * np.sqrt(gap) ** self._powers[:, None]

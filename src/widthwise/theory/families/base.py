@@ -42,6 +42,7 @@ _N_END = 3  # times that what holds an end is parted
 # An end that is no fold of another family is looked for more closely if an α asked for is so near to it in
 # ln α: within so much of u, parted so often.
 _NEAR_END, _BEHIND_END, _N_SHARP_END = 0.01, 0.01, 5
+_N_WALK, _SMOOTH = 60, 1e-3  # steps from an end that is none; how smooth the curve is there
 _N_STEEP, _STEEP = 40, 1.5  # steps in ln α along a curve that runs away
 _MOST_NODES = 400
 _TORN = 0.3  # of an unknown between neighbours on the grid, beyond what its slopes say
@@ -297,20 +298,79 @@ class Family(Equations):
         if not far.size:
             return nodes, is_joined
         first = last.u.copy()
-        ends = self._towards(last, far)
+        last, far = self._last_before(last, far)
+        walked, last, far, bad = self._walked(nodes, first, last, far, u[~is_good])
+        ends = Points.joined([walked, self._nearing(last, far)])
         ends = ends[~np.isin(ends.u, first)]
+        ends = ends[np.unique(ends.u, return_index=True)[1]]
         everything = Points.joined([nodes, ends])
         order = np.argsort(everything.u, kind="stable")
         flags = np.concatenate([is_joined, np.zeros(len(ends), dtype=bool)])[order]
         everything = everything[order]
         # An end is joined to the node that it was reached from.
-        bad = u[~is_good]
         for k in np.nonzero(np.isin(everything.u, ends.u))[0]:
             if k > 0 and not np.any((bad > everything.u[k - 1]) & (bad < everything.u[k])):
                 flags[k - 1] = True
             if k + 1 < len(everything) and not np.any((bad > everything.u[k]) & (bad < everything.u[k + 1])):
                 flags[k] = True
         return everything, flags
+
+    def _walked(
+        self, nodes: Points, first: Array, last: Points, far: Array, bad: Array
+    ) -> tuple[Points, Points, Array, Array]:
+        """The points found when ends that are none are walked on from, in steps that adapt.
+
+        An end is none if the curve goes on smoothly from the last point before it, though Newton's method did
+        not get there from ``first``. Also the ends there are then, places behind them, and those of the grid
+        where nothing is known of the curve. A walk ends at the next node, which it may meet.
+        """
+        is_false = self._goes_on(last, self._along(last, far), _SMOOTH)
+        if not is_false.any():
+            return last, last, far, bad
+        found, is_closed = [last], np.zeros(far.size, dtype=bool)
+        last, far, shortest = last[:], far.copy(), np.abs(far - last.u)
+        way, known = np.sign(far - first), nodes
+        edges = np.append(known.u, bad)
+        for sign in (1.0, -1.0):
+            rows = np.nonzero(is_false & (way == sign))[0]
+            ahead = np.where(sign * (known.u - far[rows, None]) > 0, sign * known.u, np.inf)
+            place = np.argmin(ahead, axis=1)
+            has_goal = np.isfinite(ahead[np.arange(rows.size), place])
+            goal = np.where(has_goal, known.u[place], sign * np.max(sign * edges))
+            step = sign * shortest[rows]
+            for _ in range(_N_WALK):
+                if not rows.size:
+                    break
+                here, u = last[rows], last.u[rows] + 4 * step
+                u = np.where(sign * (u - goal) > 0, goal, u)
+                new = self._along(here, u)
+                is_on = self._goes_on(here, new, _TORN)
+                is_there = is_on & (u == goal)
+                meets = np.max(np.abs(known.z[place] - new.z), axis=1) < 1e-6
+                is_closed[rows] = is_there & has_goal & meets
+                is_new = is_on & ~(is_there & has_goal)
+                last.put(rows[is_new], new[is_new])
+                found.append(new[is_new])
+                behind = np.where(is_new, 0.5 * (u + goal), np.where(is_on, 0.5 * (here.u + u), u))
+                far[rows] = np.where(is_closed[rows], goal, behind)
+                step = np.where(is_on, 2.0, 0.25) * step
+                goes_on = ~is_there & (np.abs(step) >= shortest[rows])
+                rows, goal, place, has_goal, step = (
+                    each[goes_on] for each in (rows, goal, place, has_goal, step)
+                )
+            known = Points.joined([known, *found])
+        ahead = np.where(is_closed, far, last.u)[:, None]
+        passed = np.any((bad - first[:, None]) * (bad - ahead) <= 0, axis=0)
+        last, far = last[~is_closed], far[~is_closed]
+        return Points.joined(found), last, far, np.append(bad[~passed], far)
+
+    def _goes_on(self, here: Points, there: Points, off: float) -> Bools:
+        """Whether points are on one smooth piece with the ones that they were reached from."""
+        is_on: Bools = there.is_good & (_off_slopes(here, there) < off)
+        before, behind = self._other_roots(here), self._other_roots(there)
+        if before is not None and behind is not None:
+            is_on &= _off_own_slopes(np.stack([here.u, there.u]), np.stack([before, behind]))[0] < off
+        return is_on
 
     def _other_roots(self, points: Points) -> Array | None:
         """What is no unknown of the curve, but may step where the unknowns hardly move, if there is such.
@@ -566,9 +626,8 @@ class Family(Equations):
         row = np.arange(n)
         return Points.joined([last, new])[place * n + row], u[place + 1, row]
 
-    def _towards(self, last: Points, far: np.ndarray) -> Points:
+    def _nearing(self, last: Points, far: Array) -> Points:
         """The last points, and where α runs away as they are neared further ones, at even steps of ln α."""
-        last, far = self._last_before(last, far)
         found = [last]
         step = np.full(far.size, _STEEP)
         for _ in range(_N_STEEP):
