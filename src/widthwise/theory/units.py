@@ -422,16 +422,27 @@ class UnitTable:
         They lie on both sides of a minimum of φ, or of a maximum; the stable one of both is where φ rises.
         A root that is already known (not 0, not NaN) stays if it is the one that is asked for.
         """
-        rises = (
-            np.diff(level, axis=1) > 0 if is_asked.any() else np.zeros((0, self.grid.size - 1), dtype=bool)
-        )
+        if not is_asked.any():
+            return
+        rises = np.diff(level, axis=1) > 0
+        is_upper = which in (Root.HIGHEST, Root.BELOW)
+        # Where they may be: beyond the root that is known, and on the side that is asked for.
+        least, most = np.zeros(result.shape), np.full(result.shape, np.inf)
+        known = result > 0
+        (least if is_upper else most)[known] = result[known]
+        if beside is not None and which in (Root.ABOVE, Root.BELOW):
+            least, most = (np.fmax(least, beside[:, None]), most) if not is_upper else (
+                least, np.fmin(most, beside[:, None])
+            )
         for is_maximum in (False, True):
             sign = -1.0 if is_maximum else 1.0
             row, node = np.nonzero((rises[:, :-1] == is_maximum) & (rises[:, 1:] != is_maximum))
             left, here, right = (sign * level[row, node + i] for i in range(3))
             # A parabola through three nodes falls below the lowest by an eighth of their second difference.
             depth, room = here[:, None] - sign * np.log(values2), 0.25 * (left + right - 2 * here)[:, None]
-            turn, column = np.nonzero((depth > 0) & (depth < room) & is_asked[row])
+            is_near = (depth > 0) & (depth < room) & is_asked[row]
+            is_near &= (self.grid[node + 2, None] > least[row]) & (self.grid[node, None] < most[row])
+            turn, column = np.nonzero(is_near)
             if not turn.size:
                 continue
             row, node = row[turn], node[turn]
@@ -459,9 +470,8 @@ class UnitTable:
                 is_there = x > beside[row] if which is Root.ABOVE else x < beside[row]
                 row, column, x = row[is_there], column[is_there], x[is_there]
             for i, j, root in zip(row, column, x, strict=True):
-                known = result[i, j]
-                is_upper = which in (Root.HIGHEST, Root.BELOW)
-                if not known > 0 or (root > known if is_upper else root < known):
+                here = result[i, j]
+                if not here > 0 or (root > here if is_upper else root < here):
                     result[i, j] = root
 
     def _turning_point(

@@ -33,7 +33,7 @@ _PARTS = (2, 2, 4, 8)  # of pieces on which ln α is not seen to be monotone, on
 _N_SMOOTH = 5  # steps towards a fold at which the slope is smooth
 _STEP = 4.0  # times as much as around it the slope changes where it is not
 _N_CROSSING = 24
-_N_STEP = 6  # times that what holds a step is parted
+_N_STEP, _N_STEP_PARTS = 12, 4  # times that what holds a step is parted, and into how many parts
 _CREPT = (0.25, 0.06)  # of a bracket whose middle cannot be reached
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
 _FAR = np.log(1e14)  # α and 1/α beyond which nothing is computed
@@ -388,13 +388,13 @@ class Family(Equations):
         is_step = _matters(nodes, is_joined) & (_off_own_slopes(nodes.u, there) > _TORN)
         left = np.nonzero(is_step)[0]
         low, high, is_step = nodes[left], nodes[left + 1], np.ones(left.size, dtype=bool)
-        rows, place = np.arange(left.size), np.arange(_N_PARTS + 1)[:, None]
+        rows, place = np.arange(left.size), np.arange(_N_STEP_PARTS + 1)[:, None]
         for _ in range(_N_STEP):
             if not rows.size:
                 break
             n = rows.size
-            every = np.tile(rows, _N_PARTS - 1)
-            share = np.repeat(np.arange(1, _N_PARTS) / _N_PARTS, n)
+            every = np.tile(rows, _N_STEP_PARTS - 1)
+            share = np.repeat(np.arange(1, _N_STEP_PARTS) / _N_STEP_PARTS, n)
             new = self._between(low[every], high[every], share, np.ones(every.size, dtype=bool))
             points = Points.joined([low[rows], new, high[rows]])
             there = self._other_roots(points)

@@ -147,7 +147,7 @@ def _searched(setting: Setting, alpha: np.ndarray) -> Iterator[tuple[int, Soluti
         search = _Search(setting, alpha, lines)
         yield from search.run()
         searched |= set(lines)
-        best += search.best()
+        best += search.maxima()
     for _ in range(_N_TURNS):
         through = {
             line: s
@@ -160,7 +160,7 @@ def _searched(setting: Setting, alpha: np.ndarray) -> Iterator[tuple[int, Soluti
         searched |= set(through)
         search = _Search(setting, alpha, list(through), list(through.values()))
         yield from search.run()
-        best = search.best()
+        best = search.maxima(only_highest=True)
 
 
 @dataclass(frozen=True)
@@ -238,13 +238,26 @@ class _Search:
             yield self.lines[k].index, solution
         yield from self._between_roots()
 
-    def best(self) -> list[tuple[int, Solution]]:
-        """The solution of highest free entropy on each line, with the index of its α."""
-        found: dict[int, Solution] = {}
-        for (k, _), solution in self.solved.items():
-            if k not in found or solution.free_entropy > found[k].free_entropy:
-                found[k] = solution
-        return [(self.lines[k].index, solution) for k, solution in found.items()]
+    def maxima(self, *, only_highest: bool = False) -> list[tuple[int, Solution]]:
+        """Where f is highest on each line, and where most classes are learnt of all its maxima; with the
+        index of α.
+
+        The second may lead to the highest of all, beyond the range of the first one's neighbours.
+        """
+        found = []
+        for k, line in enumerate(self.lines):
+            own = {t: s for (j, t), s in self.solved.items() if j == k}
+            if not own:
+                continue
+            places = sorted(own)
+            f = np.array([own[t].free_entropy for t in places])
+            around = np.concatenate([[-np.inf], f, [-np.inf]])
+            is_maximum = (f >= around[:-2]) & (f >= around[2:])
+            chosen = {int(np.argmax(f))}
+            if not only_highest:
+                chosen.add(int(np.nonzero(is_maximum)[0][-1]))
+            found += [(line.index, own[places[i]]) for i in sorted(chosen)]
+        return found
 
     def _next(self, k: int) -> set[tuple[int, int]]:
         """Values of t that are still to be tried around the maxima of f along a line."""
