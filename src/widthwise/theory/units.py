@@ -431,8 +431,10 @@ class UnitTable:
         known = result > 0
         (least if is_upper else most)[known] = result[known]
         if beside is not None and which in (Root.ABOVE, Root.BELOW):
-            least, most = (np.fmax(least, beside[:, None]), most) if not is_upper else (
-                least, np.fmin(most, beside[:, None])
+            least, most = (
+                (np.fmax(least, beside[:, None]), most)
+                if not is_upper
+                else (least, np.fmin(most, beside[:, None]))
             )
         for is_maximum in (False, True):
             sign = -1.0 if is_maximum else 1.0

@@ -32,6 +32,7 @@ _N_ALL = 128  # values of n up to which all are tried
 _N_SPREAD = 24  # values of n to begin with
 _N_BETWEEN = 5  # of n between neighbours around a maximum
 _N_ROUNDS = 12
+_N_CLIMBS = 40  # steps from a maximum of f to higher ones next to it
 _N_ITERATIONS = 12
 _N_TURNS = 6  # of searches in n and in m
 _N_TRACED = 16  # classes whose curves are traced, those of the largest |v|
@@ -229,14 +230,52 @@ class _Search:
     def run(self) -> Iterator[tuple[int, Solution]]:
         self._solve([(k, t) for k, line in enumerate(self.lines) for t in sorted(line.spread)])
         self._from_table()
+        self._around_maxima()
+        self._climb()
+        for (k, _), solution in self.solved.items():
+            yield self.lines[k].index, solution
+        yield from self._between_roots()
+
+    def _around_maxima(self) -> None:
         for _ in range(_N_ROUNDS):
             asked = [key for k in range(len(self.lines)) for key in self._next(k)]
             if not asked:
                 break
             self._solve(asked)
-        for (k, _), solution in self.solved.items():
-            yield self.lines[k].index, solution
-        yield from self._between_roots()
+
+    def _climb(self) -> None:
+        """Try the t around maxima of f from the solutions there, until none is higher.
+
+        Other starts may lead to another solution with the same numbers, or to none: next to where it is
+        born it is close to those with some classes less.
+        """
+        asked: set[tuple[int, int, int, float]] = set()
+        for _ in range(_N_CLIMBS):
+            new: dict[tuple[int, int, int, float], Solution] = {}
+            for k, line in enumerate(self.lines):
+                for t, solution in self._maxima_on(k).items():
+                    for to in (t + step for step in _REACH):
+                        if line.bottom <= to <= line.top:
+                            new[k, to, t, solution.free_entropy] = solution
+            new = {key: solution for key, solution in new.items() if key not in asked}
+            if not new:
+                break
+            asked |= set(new)
+            u, z = (np.array([getattr(s, name) for s in new.values()]) for name in ("parameter", "state"))
+            self._polish([key[:2] for key in new], np.arange(len(new)), u, z)
+
+    def _maxima_on(self, k: int) -> dict[int, Solution]:
+        """Solutions on a line that are not below those with the next t, by their t, in order.
+
+        Of several t that make no difference the first and the last.
+        """
+        own = {t: s for (j, t), s in self.solved.items() if j == k}
+        places = sorted(own)
+        f = np.array([-np.inf, *(own[t].free_entropy for t in places), -np.inf])
+        room = _SAME * (1 + np.abs(f[1:-1]))
+        below, above = f[1:-1] - f[:-2], f[1:-1] - f[2:]
+        is_maximum = (below >= -room) & (above >= -room) & ((below > room) | (above > room))
+        return {t: own[t] for t, is_highest in zip(places, is_maximum, strict=True) if is_highest}
 
     def maxima(self, *, only_highest: bool = False) -> list[tuple[int, Solution]]:
         """Where f is highest on each line, and where most classes are learnt of all its maxima; with the
@@ -246,17 +285,10 @@ class _Search:
         """
         found = []
         for k, line in enumerate(self.lines):
-            own = {t: s for (j, t), s in self.solved.items() if j == k}
-            if not own:
-                continue
-            places = sorted(own)
-            f = np.array([own[t].free_entropy for t in places])
-            around = np.concatenate([[-np.inf], f, [-np.inf]])
-            is_maximum = (f >= around[:-2]) & (f >= around[2:])
-            chosen = {int(np.argmax(f))}
-            if not only_highest:
-                chosen.add(int(np.nonzero(is_maximum)[0][-1]))
-            found += [(line.index, own[places[i]]) for i in sorted(chosen)]
+            if tops := self._maxima_on(k):
+                highest = max(tops, key=lambda t: tops[t].free_entropy)
+                chosen = {highest} if only_highest else {highest, max(tops)}
+                found += [(line.index, tops[t]) for t in sorted(chosen)]
         return found
 
     def _next(self, k: int) -> set[tuple[int, int]]:
