@@ -35,6 +35,7 @@ _SHORTEST, _SHORTEST_AT_END = 1e-6, 1e-10
 _MOST_MOVED = 0.5  # of any unknown in a step
 _OFF = 0.05  # of an unknown from where its slopes at both ends of a step put it
 _LITTLE = 0.05  # overlap of a class that has just begun to be learnt
+_JUST_BORN = 1e-5  # x at which it is asked which way α goes behind x = 0
 _SMALL = 0.05  # x below which x itself is followed, not its logarithm
 _LEAST = 1e-14  # of x, where a guess is negative
 _RTOL, _MAX_STEPS = 1e-13, 25
@@ -222,10 +223,12 @@ class _Path:
         """Whether a new place is where the tangents at both ends put it."""
         assert here.tangent is not None and new.tangent is not None
         if not np.array_equal(new.moves, here.moves):  # classes have begun to be learnt
-            overlap = self.setting.units(new.snr[new.moves & ~here.moves]).overlap
+            born = np.nonzero(new.moves & ~here.moves)[0]
+            overlap = self.setting.units(new.snr[born]).overlap
             shared = np.concatenate([[True, True], here.moves[new.moves]])
             moved = np.abs(new.unknowns[shared] - here.unknowns)
-            return bool(np.all(overlap < _LITTLE) and np.all(moved < _MOST_MOVED))
+            is_near = np.all(overlap < _LITTLE) and np.all(moved < _MOST_MOVED)
+            return bool(is_near) and all(self._leaves_without_jump(here, k) for k in born.tolist())
         middle = here.unknowns + 0.5 * by * (here.tangent + new.tangent)
         return bool(np.max(np.abs(new.unknowns - middle)) < _OFF)
 
@@ -241,7 +244,28 @@ class _Path:
         new = self.solved(rest)
         if new is None or np.max(np.abs(new.unknowns[:2] - here.unknowns[:2])) > _MOST_MOVED:
             return None
-        return new if not new.moves[little].any() and self._is_stable(new) else None
+        if new.moves[little].any() or not self._is_stable(new):
+            return None
+        return new if all(self._leaves_without_jump(new, k) for k in little.tolist()) else None
+
+    def _leaves_without_jump(self, place: _Place, number: int) -> bool:
+        """Whether a class at 0 is learnt little by little where it cannot stay there: dx/dα > 0 at x = 0.
+
+        Else its x turns back in α, and the way ends.
+        """
+        birth = self.newton(place.put(np.array([number]), np.zeros(1)), birth=number)
+        if birth is None:
+            return True  # not seen
+        little = birth.put(np.array([number]), np.array([_JUST_BORN]))
+        with np.errstate(all="ignore"):
+            _, by, _ = self._equations(little, little.unknowns[None])
+            towards = np.zeros(by.shape[0])
+            towards[-1] = 1.0
+            try:
+                tangent = np.linalg.solve(by, towards)
+            except np.linalg.LinAlgError:
+                return False
+        return bool(tangent[2 + np.count_nonzero(little.moves[:number])] > 0)
 
     def solved(self, place: _Place) -> _Place | None:
         """The solution at the α of a place, from its unknowns; classes that cannot stay at 0 leave it."""
