@@ -102,6 +102,8 @@ class Birth:
     readout: float
     number: int
     """Of the class; 0 has the largest |readout|."""
+    free_entropy: float = math.inf
+    """Of the branch there; infinite if that is not known."""
 
 
 @lru_cache(maxsize=64)
@@ -121,18 +123,19 @@ def births(problem: Problem, theory: str = "main") -> tuple[Birth, ...]:
             continue
         last = family.moving + 1 if family.smaller is Root.ZERO else values2.size - 1
         found += [
-            Birth(alpha, float(np.sqrt(values2[k])), k)
-            for k, alpha in _births_along(family, list(range(family.moving + 1, last + 1)))
+            Birth(alpha, float(np.sqrt(values2[k])), k, free_entropy)
+            for k, alpha, free_entropy in _births_along(family, list(range(family.moving + 1, last + 1)))
         ]
     unique: list[Birth] = []
-    for birth in sorted(found, key=lambda b: (b.number, b.alpha)):
+    for birth in sorted(found, key=lambda b: (b.number, -b.free_entropy, b.alpha)):  # keep the highest
         if not any(b.number == birth.number and abs(b.alpha / birth.alpha - 1) < 1e-9 for b in unique):
             unique.append(birth)
+    unique.sort(key=lambda b: (b.number, b.alpha))
     return tuple(unique)
 
 
-def _births_along(family: ClassFamily, numbers: list[int]) -> list[tuple[int, float]]:
-    """Number and α of each class that leaves 0 along a family: where ln v²A changes its sign.
+def _births_along(family: ClassFamily, numbers: list[int]) -> list[tuple[int, float, float]]:
+    """Number, α and free entropy of each class that leaves 0 along a family: where ln v²A changes its sign.
 
     Where such a class jumps, A passes 1/v² in a step: there the class is held at 0.
     """
@@ -154,13 +157,21 @@ def _births_along(family: ClassFamily, numbers: list[int]) -> list[tuple[int, fl
             is_there = np.abs(log_pulls(family, found) + goal) < NEAR_BIRTH
         return found, found.is_good & is_there & (snr < NEAR_BIRTH)
 
-    found, is_birth = births_at(family, np.arange(number.size))
+    def listed(
+        family: ClassFamily, rows: np.ndarray, found: Points, is_birth: np.ndarray
+    ) -> list[tuple[int, float, float]]:
+        there = family.solutions(found[is_birth]) if is_birth.any() else []
+        which = number[rows[is_birth]].tolist()
+        return [(k, s.alpha, s.free_entropy) for k, s in zip(which, there, strict=True)]
+
+    every = np.arange(number.size)
+    found, is_birth = births_at(family, every)
+    result = listed(family, every, found, is_birth)
     for k in np.unique(number[~is_birth]).tolist():
         rows = np.nonzero(~is_birth & (number == k))[0]
-        again, is_birth[rows] = births_at(family.held_at_0(k), rows)
-        found.log_alpha[rows] = again.log_alpha
-    log_alpha = found.log_alpha
-    return list(zip(number[is_birth].tolist(), np.exp(log_alpha[is_birth]).tolist(), strict=True))
+        held = family.held_at_0(k)
+        result += listed(held, rows, *births_at(held, rows))
+    return result
 
 
 def log_pulls(family: ClassFamily | ThresholdFamily, points: Points) -> np.ndarray:

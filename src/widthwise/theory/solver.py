@@ -249,7 +249,7 @@ def _branches_beyond(problem: Problem, theory: str) -> tuple[Branch, ...]:
         if not family.is_sheet:
             continue
         nodes, is_joined = family.curve
-        for i in np.nonzero(~is_joined)[0]:
+        for i in np.nonzero(~is_joined & ~np.isin(nodes.u, family.before_steps))[0]:
             (end,) = family.solutions(nodes[np.array([i])])
             is_within = nodes.u[i] < family.grid[-1] and ALPHA_RANGE[0] < end.alpha < ALPHA_RANGE[1]
             if not end.is_stable or not is_within:

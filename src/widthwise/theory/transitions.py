@@ -185,10 +185,11 @@ class _Mark:
 
 def _marks(problem: Problem, alpha_max: float) -> list[_Mark]:
     """All births and folds up to alpha_max, and where curves begin or end."""
-    every = [_Mark(b.alpha) for b in births(problem)]
+    every = [_Mark(b.alpha, b.free_entropy) for b in births(problem)]
     for family in (universal_family(problem), *specialised_families(problem)):
         nodes, is_joined = family.curve
-        is_mark = (nodes.slope == 0) | np.append(~is_joined[:-1], False) if len(nodes) else is_joined
+        is_end = ~is_joined & ~np.isin(nodes.u, family.before_steps)
+        is_mark = (nodes.slope == 0) | np.append(is_end[:-1], False) if len(nodes) else is_joined
         is_mark &= (nodes.log_alpha >= math.log(ALPHA_RANGE[0])) & (nodes.log_alpha <= math.log(alpha_max))
         there = family.solutions(nodes[is_mark]) if is_mark.any() else []
         every += [_Mark(s.alpha, s.free_entropy) for s in there]

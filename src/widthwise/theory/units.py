@@ -436,50 +436,75 @@ class UnitTable:
                 if not is_upper
                 else (least, np.fmin(most, beside[:, None]))
             )
-        for is_maximum in (False, True):
-            sign = -1.0 if is_maximum else 1.0
-            row, node = np.nonzero((rises[:, :-1] == is_maximum) & (rises[:, 1:] != is_maximum))
-            left, here, right = (sign * level[row, node + i] for i in range(3))
-            # A parabola through three nodes falls below the lowest by an eighth of their second difference.
-            depth, room = here[:, None] - sign * np.log(values2), 0.25 * (left + right - 2 * here)[:, None]
-            is_near = (depth > 0) & (depth < room) & is_asked[row]
-            is_near &= (self.grid[node + 2, None] > least[row]) & (self.grid[node, None] < most[row])
-            turn, column = np.nonzero(is_near)
-            if not turn.size:
-                continue
-            row, node = row[turn], node[turn]
-            begin, end = self.log_grid[node], self.log_grid[node + 2]
-            a, b = pull[row], coupling[row]
-            fold, force = self._turning_point(a, b, begin, end, is_maximum)
-            turn_level = fold - np.log(force)  # ln φ
-            depth = sign * (np.log(values2[column]) - turn_level)
-            found = depth > 0
-            row, column, node = row[found], column[found], node[found]
-            fold, depth = fold[found], depth[found]
-            far, place = (begin[found], node) if is_maximum else (end[found], node + 2)
-            # A parabola from the fold through the node beside it.
-            share = np.sqrt(depth / np.maximum(sign * (level[row, place] - turn_level[found]), depth))
-            x = self.polish(
-                values2[column],
-                a[found],
-                b[found],
-                np.minimum(fold, far),
-                np.maximum(fold, far),
-                fold + share * (far - fold),
-            )
-            if which in (Root.ABOVE, Root.BELOW):
-                assert beside is not None
-                is_there = x > beside[row] if which is Root.ABOVE else x < beside[row]
-                row, column, x = row[is_there], column[is_there], x[is_there]
-            for i, j, root in zip(row, column, x, strict=True):
-                here = result[i, j]
-                if not here > 0 or (root > here if is_upper else root < here):
-                    result[i, j] = root
+        row, node = np.nonzero(rises[:, :-1] != rises[:, 1:])
+        sign = np.where(rises[row, node], -1.0, 1.0)  # of a maximum, of a minimum
+        left, here, right = (sign * level[row, node + i] for i in range(3))
+        # A parabola through three nodes falls below the lowest by an eighth of their second difference.
+        depth = here[:, None] - sign[:, None] * np.log(values2)
+        is_near = (depth > 0) & (depth < 0.25 * (left + right - 2 * here)[:, None]) & is_asked[row]
+        is_near &= (self.grid[node + 2, None] > least[row]) & (self.grid[node, None] < most[row])
+        turn, column = np.nonzero(is_near)
+        if not turn.size:
+            return
+        row, node, sign, depth = row[turn], node[turn], sign[turn], depth[turn, column]
+        deep = np.nonzero(~(depth > 1.5 * self._fall(level, row, node, pull, coupling, sign)))[0]
+        row, node, sign, column = row[deep], node[deep], sign[deep], column[deep]
+        if not row.size:
+            return
+        begin, end = self.log_grid[node], self.log_grid[node + 2]
+        a, b = pull[row], coupling[row]
+        fold, force = self._turning_point(a, b, begin, end, sign)
+        turn_level = fold - np.log(force)  # ln φ
+        depth = sign * (np.log(values2[column]) - turn_level)
+        found = np.nonzero(depth > 0)[0]
+        row, column, node, sign = row[found], column[found], node[found], sign[found]
+        fold, depth = fold[found], depth[found]
+        far = np.where(sign < 0, begin[found], end[found])
+        beyond = level[row, np.where(sign < 0, node, node + 2)]
+        # A parabola from the fold through the node beside it.
+        share = np.sqrt(depth / np.maximum(sign * (beyond - turn_level[found]), depth))
+        x = self.polish(
+            values2[column],
+            a[found],
+            b[found],
+            np.minimum(fold, far),
+            np.maximum(fold, far),
+            fold + share * (far - fold),
+        )
+        if which in (Root.ABOVE, Root.BELOW):
+            assert beside is not None
+            is_there = x > beside[row] if which is Root.ABOVE else x < beside[row]
+            row, column, x = row[is_there], column[is_there], x[is_there]
+        for i, j, root in zip(row, column, x, strict=True):
+            there = result[i, j]
+            if not there > 0 or (root > there if is_upper else root < there):
+                result[i, j] = root
+
+    def _fall(
+        self, level: Array, row: Integers, node: Integers, pull: Array, coupling: Array, sign: Array
+    ) -> Array:
+        """By how much ±ln φ falls below its lowest of three nodes, by a cubic; NaN where that has no end."""
+        places = node + np.arange(3)[:, None]
+        rates = pull[row] * self._rates[0, places] + coupling[row] * self._rates[1, places]
+        forces = pull[row] * self._forces[0, places] + coupling[row] * self._forces[1, places]
+        with np.errstate(all="ignore"):
+            slopes = sign * (1 - rates / forces)
+            # From the middle towards the side on which it falls.
+            side = np.where(slopes[1] < 0, 2, 0)
+            every = np.arange(row.size)
+            width = np.abs(self.log_grid[places[side, every]] - self.log_grid[places[1]])
+            rise = sign * (level[row, places[side, every]] - level[row, places[1]])
+            begin, end = -np.abs(slopes[1]) * width, np.where(side == 2, 1, -1) * slopes[side, every] * width
+            cubic, square = 3 * (begin + end - 2 * rise), 2 * (3 * rise - 2 * begin - end)
+            t = 2 * begin / (-square - np.sqrt(square**2 - 4 * cubic * begin))
+            fall: Array = -t * (begin + t * (square / 2 + t * cubic / 3))
+        return fall
 
     def _turning_point(
-        self, pull: Array, coupling: Array, low: Array, high: Array, is_maximum: bool
+        self, pull: Array, coupling: Array, low: Array, high: Array, sign: Array
     ) -> tuple[Array, Array]:
-        """ln x where φ has its only minimum or maximum between e^low and e^high, and the force there."""
+        """ln x where φ has its only minimum (sign 1) or maximum (-1) between e^low and e^high, and the force
+        there."""
         at_low = at_high = np.full(low.size, np.nan)  # d ln φ/d ln x at the ends, once it is known
         side = np.zeros(low.size)
         for _ in range(_N_HALVINGS):
@@ -491,7 +516,7 @@ class UnitTable:
             rate = 1 - np.exp(fold) * (pull * overlap_slope + coupling * kernel_curvature) / force
             if np.all((np.abs(rate) < 1e-9) | (high - low < 1e-11)):
                 break
-            is_past = (rate > 0) != is_maximum
+            is_past = sign * rate > 0
             # Regula falsi; an end that stays for a second time counts half (Illinois).
             halved_low = np.where(side == 1, 0.5 * at_low, at_low)
             halved_high = np.where(side == -1, 0.5 * at_high, at_high)

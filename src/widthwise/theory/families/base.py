@@ -33,7 +33,8 @@ _PARTS = (2, 2, 4, 8)  # of pieces on which ln α is not seen to be monotone, on
 _N_SMOOTH = 5  # steps towards a fold at which the slope is smooth
 _STEP = 4.0  # times as much as around it the slope changes where it is not
 _N_CROSSING = 24
-_N_STEP, _N_STEP_PARTS = 12, 4  # times that what holds a step is parted, and into how many parts
+# Times that what holds a step is parted at first, and if an α asked for may be so near in ln α; parts.
+_N_STEP_FIRST, _N_STEP, _NEAR_STEP, _N_STEP_PARTS = 2, 10, 1e-4, 4
 _CREPT = (0.25, 0.06)  # of a bracket whose middle cannot be reached
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
 _FAR = np.log(1e14)  # α and 1/α beyond which nothing is computed
@@ -42,7 +43,8 @@ _N_END = 3  # times that what holds an end is parted
 # An end that is no fold of another family is looked for more closely if an α asked for is so near to it in
 # ln α: within so much of u, parted so often.
 _NEAR_END, _BEHIND_END, _N_SHARP_END = 0.01, 0.01, 5
-_N_WALK, _SMOOTH = 60, 1e-3  # steps from an end that is none; how smooth the curve is there
+# From an end that is none: how smooth the curve is there, how often it goes on, and by how much, all at once.
+_SMOOTH, _N_WALK, _STRIDES = 1e-3, 60, (1.0, 4.0, 16.0, 64.0, 256.0)
 _N_STEEP, _STEEP = 40, 1.5  # steps in ln α along a curve that runs away
 _MOST_NODES = 400
 _TORN = 0.3  # of an unknown between neighbours on the grid, beyond what its slopes say
@@ -82,6 +84,10 @@ class Family(Equations):
     """Classes of readouts that are learnt on it (1 for a profile, 0 for the universal branch)."""
     _sharp_ends: Array = np.empty(0)
     """Values of u at which the curve is known to end, to rounding."""
+    _steps: Array = np.empty((2, 0))
+    """Values of u before and behind steps of the curve that have not been looked at closely."""
+    before_steps: Array = np.empty(0)
+    """Values of u of nodes before a step of another class: what ends there goes on in another family."""
     _sheet: Points | None = None
     """The points on the grid, where there are other solutions z at the same u."""
 
@@ -337,23 +343,31 @@ class Family(Equations):
             place = np.argmin(ahead, axis=1)
             has_goal = np.isfinite(ahead[np.arange(rows.size), place])
             goal = np.where(has_goal, known.u[place], sign * np.max(sign * edges))
-            step = sign * shortest[rows]
+            step, reach = sign * shortest[rows], np.array(_STRIDES)[:, None]
             for _ in range(_N_WALK):
-                if not rows.size:
+                n = rows.size
+                if not n:
                     break
-                here, u = last[rows], last.u[rows] + 4 * step
+                here = last[np.tile(rows, len(reach))]
+                u = last.u[rows] + reach * step
                 u = np.where(sign * (u - goal) > 0, goal, u)
-                new = self._along(here, u)
-                is_on = self._goes_on(here, new, _TORN)
-                is_there = is_on & (u == goal)
-                meets = np.max(np.abs(known.z[place] - new.z), axis=1) < 1e-6
+                new = self._along(here, u.ravel())
+                is_on = np.logical_and.accumulate(self._goes_on(here, new, _TORN).reshape(-1, n))
+                # The farthest of these strides that is on the curve, as all before it are.
+                count, every = is_on.sum(axis=0), np.arange(n)
+                best = new[np.maximum(count - 1, 0) * n + every]
+                is_there = (count > 0) & (best.u == goal)
+                meets = np.max(np.abs(known.z[place] - best.z), axis=1) < 1e-6
                 is_closed[rows] = is_there & has_goal & meets
-                is_new = is_on & ~(is_there & has_goal)
-                last.put(rows[is_new], new[is_new])
-                found.append(new[is_new])
-                behind = np.where(is_new, 0.5 * (u + goal), np.where(is_on, 0.5 * (here.u + u), u))
+                is_passed = is_on & ~((u == goal) & has_goal)
+                is_new = is_passed.any(axis=0)
+                latest = new[np.maximum(is_passed.sum(axis=0) - 1, 0) * n + every]
+                last.put(rows[is_new], latest[is_new])
+                found.append(new[is_passed.ravel()])
+                missed = u[np.minimum(count, len(reach) - 1), every]
+                behind = np.where(is_there | (count == len(reach)), 0.5 * (last.u[rows] + goal), missed)
                 far[rows] = np.where(is_closed[rows], goal, behind)
-                step = np.where(is_on, 2.0, 0.25) * step
+                step = np.where(count == len(reach), 64.0, np.where(count > 0, 1.0, 1 / 64)) * step
                 goes_on = ~is_there & (np.abs(step) >= shortest[rows])
                 rows, goal, place, has_goal, step = (
                     each[goes_on] for each in (rows, goal, place, has_goal, step)
@@ -387,9 +401,19 @@ class Family(Equations):
             return nodes, is_joined
         is_step = _matters(nodes, is_joined) & (_off_own_slopes(nodes.u, there) > _TORN)
         left = np.nonzero(is_step)[0]
-        low, high, is_step = nodes[left], nodes[left + 1], np.ones(left.size, dtype=bool)
-        rows, place = np.arange(left.size), np.arange(_N_STEP_PARTS + 1)[:, None]
-        for _ in range(_N_STEP):
+        low, high, is_step = self._narrowed(nodes[left], nodes[left + 1], _N_STEP_FIRST)
+        low, high = low[is_step], high[is_step]
+        self._steps, self.before_steps = np.stack([low.u, high.u]), low.u
+        everything = Points.joined([nodes, low, high])
+        order = np.argsort(everything.u, kind="stable")
+        flags = [is_joined, np.zeros(len(low), dtype=bool), np.ones(len(low), dtype=bool)]
+        return everything[order], np.concatenate(flags)[order]
+
+    def _narrowed(self, low: Points, high: Points, n_rounds: int) -> tuple[Points, Points, Bools]:
+        """Neighbours on both sides of steps, nearer to each other; and whether there is a step between."""
+        is_step = np.ones(len(low), dtype=bool)
+        rows, place = np.arange(len(low)), np.arange(_N_STEP_PARTS + 1)[:, None]
+        for _ in range(n_rounds):
             if not rows.size:
                 break
             n = rows.size
@@ -410,11 +434,37 @@ class Family(Equations):
             high.put(rows, points[behind[first, np.arange(n)]])
             is_step[rows] = off.max(axis=0) > _TORN
             rows = rows[is_step[rows]]
-        left, low, high = left[is_step], low[is_step], high[is_step]
+        return low, high, is_step
+
+    def narrow_steps(self, log_alpha: Array | None = None) -> None:
+        """Take the curve up to both sides of the steps at which one of these α may lie, or of all."""
+        nodes, is_joined = self.curve
+        self._steps = self._steps[:, np.isin(self._steps, nodes.u).all(axis=0)]  # others are not its own
+        if not self._steps.size:
+            return
+        low, high = (nodes[np.searchsorted(nodes.u, u)] for u in self._steps)
+        is_asked = np.ones(len(low), dtype=bool)
+        if log_alpha is not None:
+            way = 1.2 * (high.u - low.u)
+            ends = [low.log_alpha, low.log_alpha + way * low.slope]
+            ends += [high.log_alpha, high.log_alpha - way * high.slope]
+            least, most = np.min(ends, axis=0) - _NEAR_STEP, np.max(ends, axis=0) + _NEAR_STEP
+            is_asked = np.any((log_alpha[:, None] > least) & (log_alpha[:, None] < most), axis=0)
+        if not is_asked.any():
+            return
+        old = np.concatenate([low.u[is_asked], high.u[is_asked]])
+        low, high, is_step = self._narrowed(low[is_asked], high[is_asked], _N_STEP)
+        self._steps = self._steps[:, ~is_asked]
+        self.before_steps = np.append(self.before_steps, low.u)
         everything = Points.joined([nodes, low, high])
         order = np.argsort(everything.u, kind="stable")
-        flags = [is_joined, np.zeros(left.size, dtype=bool), np.ones(left.size, dtype=bool)]
-        return everything[order], np.concatenate(flags)[order]
+        # What led to a step leads to its new side; where there was none both sides are joined.
+        was_low = np.isin(nodes.u, old[: len(low)])
+        flags = [is_joined | was_low, ~is_step, np.ones(len(low), dtype=bool)]
+        everything, is_joined = everything[order], np.concatenate(flags)[order]
+        is_new = np.append(np.diff(everything.u) > 0, True)  # a side that has not moved
+        self.__dict__["curve"] = self._refined(everything[is_new], is_joined[is_new])
+        self.__dict__.pop("folds", None)
 
     def _refined(self, nodes: Points, is_joined: np.ndarray) -> tuple[Points, np.ndarray]:
         nodes, is_joined = self._with_bends(nodes, is_joined)
@@ -662,6 +712,7 @@ class Family(Equations):
         """All points of the curve at the given α."""
         if self.setting.units.can_be_known:
             self._sharpen(np.log(alpha))
+        self.narrow_steps(np.log(alpha))
         nodes, is_joined = self.curve
         ahead = nodes.log_alpha - np.log(alpha)[:, None]
         who, left = np.nonzero((ahead[:, :-1] * ahead[:, 1:] <= 0) & is_joined[:-1])
@@ -689,7 +740,8 @@ class Family(Equations):
         for way in (1, -1) if len(nodes) else ():
             is_end = ~is_joined if way > 0 else ~np.append(False, is_joined[:-1])
             room = np.append(np.diff(nodes.u), np.inf) if way > 0 else np.append(np.inf, np.diff(nodes.u))
-            is_end &= room > _BEHIND_END  # the other side of a step is no farther part of this one
+            # The other side of a step is no farther part of this one.
+            is_end &= (room > _BEHIND_END) & ~np.isin(nodes.u, self._steps)
             ahead = way * np.sign(nodes.slope)[:, None] * (log_alpha - nodes.log_alpha[:, None])
             is_end &= np.any((ahead > 0) & (ahead < _NEAR_END), axis=1) & (nodes.slope != 0)
             ends = nodes[is_end & ~np.isin(nodes.u, self._sharp_ends)]
