@@ -73,7 +73,9 @@ def _blur(problem, t, behind) -> float:
     """By how much rounding of two free entropies moves the α, relatively, at which they are equal."""
     errors = behind.excess_error + np.array([0.0, t.error_jump])
     labels = problem.channel.free_entropy(np.minimum(errors, problem.output_power), problem.output_power)
-    rounding = 1e-14 * (1 + abs(behind.free_entropy) + 1 / t.alpha)  # terms over α are right before the division
+    rounding = 1e-14 * (
+        1 + abs(behind.free_entropy) + 1 / t.alpha
+    )  # terms over α are right before the division
     return float(rounding / max(abs(labels[1] - labels[0]), 1e-300))
 
 
