@@ -1141,3 +1141,22 @@ def test_births_that_turn_back_in_alpha_are_jumps():
             assert len(found) == 2 and (found[0] > 0) is is_learnt and (found[1] > 0) is not is_learnt
         (only,) = overlaps(end * (1 + 1e-6))
         assert only > jump.overlap_jump
+
+
+def test_of_many_sizes_the_third_begins_to_be_learnt_beside_two_that_are_close():
+    """18 sizes, binary weights and few units: where the third leaves 0 no curve of one size held it.
+
+    Only solutions with two learnt were there, which are unstable: nothing was said of these alpha.
+    """
+    sizes = np.array([1.4968, 1.4801, 1.4580, 1.4008, *np.linspace(1.39, 0.06, 14)])
+    chances = np.array([0.0319, 0.0315, 0.0265, 0.0117, *np.linspace(0.04, 0.1, 14)])
+    readouts = normalised(sizes, chances / chances.sum())
+    problem = ww.Problem("2.435*relu(x-1.2)", "rademacher", readouts, 0.8006, 2.267e-4)
+    curve = ww.learning_curve(problem, np.linspace(6e-5, 7.2e-5, 16))
+    assert all(s.is_converged and s.is_stable for s in curve)
+    n_learnt = [np.count_nonzero(s.weight_overlap) for s in curve]
+    assert n_learnt[0] == 2 and n_learnt[-1] == 3 and np.all(np.diff(n_learnt) >= 0)
+    size = np.sort(problem.readouts.values)[-3]
+    third = np.array([float(s.weight_overlap[np.isclose(s.readout_values, size)][0]) for s in curve])
+    assert np.all(np.diff(third)[third[1:] > 0] > 0) and third[third > 0][0] < 0.003
+    assert np.all(np.diff(curve.excess_error) < 0)

@@ -27,9 +27,10 @@ from .families import (
     universal_solutions,
 )
 from .families.base import Family
+from .families.classes import ClassFamily, ThresholdFamily
 from .families.exchange import can_be_exchanged, exchanged
 from .families.features import has_many_features, solve_features
-from .families.followed import Branch, solution_near
+from .families.followed import Branch, relaxed, solution_near
 from .families.many import solve_many
 from .families.universal import can_be_perfect, perfect_solutions
 from .setting import THEORIES, setting_of
@@ -55,6 +56,7 @@ ALPHA_RANGE = (1e-14, 1e12)
 """Where solutions are computed reliably."""
 
 _LONGER = 1e-4  # by how much of α a branch goes beyond the end of a curve
+_N_RELAXED = 4  # of the highest solutions, if they are unstable, that are followed down to a stable one
 
 BEYOND = "alpha is beyond what is computed"
 
@@ -223,6 +225,8 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
                 lost.append((i, np.inf))
             elif not any(same_solution(solution, other) for other in at[i]):
                 at[i].append(solution)
+        for here in at:
+            here += _relaxed(here)
     if can_be_exchanged(setting) and not (is_many and has_many_features(setting)):
         for i, solution in exchanged(setting, alpha, at, partial(solution_near, setting)):
             if not any(same_solution(solution, other) for other in at[i]):
@@ -238,6 +242,18 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
         there = [f for j, f in lost if j == i]
         ranked.append([] if a > reach else _ranked(problem, float(a), here, there, reason))
     return ranked
+
+
+def _relaxed(found: list[Solution]) -> list[Solution]:
+    """Stable solutions that the highest unstable ones lead to: further small classes learnt."""
+    new: list[Solution] = []
+    for solution in _rank([s for s in found if s.is_converged])[:_N_RELAXED]:
+        if solution.is_stable or not isinstance(solution.family, ClassFamily | ThresholdFamily):
+            continue
+        there = relaxed(solution)
+        if there is not None and not any(same_solution(there, other) for other in [*found, *new]):
+            new.append(there)
+    return new
 
 
 @lru_cache(maxsize=64)

@@ -43,8 +43,9 @@ _N_END = 3  # times that what holds an end is parted
 # An end that is no fold of another family is looked for more closely if an α asked for is so near to it in
 # ln α: within so much of u, parted so often.
 _NEAR_END, _BEHIND_END, _N_SHARP_END = 0.01, 0.01, 5
-# From an end that is none: how smooth the curve is there, how often it goes on, and by how much, all at once.
-_SMOOTH, _N_WALK, _STRIDES = 1e-3, 60, (1.0, 4.0, 16.0, 64.0, 256.0)
+# From an end that is none: how smooth the curve is there, how often it goes on, and by how much, all at once;
+# how much faster if all strides stay on the curve, and slower if none does.
+_SMOOTH, _N_WALK, _STRIDES, _FASTER = 1e-3, 60, (1.0, 4.0, 16.0, 64.0, 256.0), 64.0
 _N_STEEP, _STEEP = 40, 1.5  # steps in ln α along a curve that runs away
 _MOST_NODES = 400
 _TORN = 0.3  # of an unknown between neighbours on the grid, beyond what its slopes say
@@ -334,7 +335,7 @@ class Family(Equations):
         if not is_false.any():
             return last, last, far, bad
         found, is_closed = [last], np.zeros(far.size, dtype=bool)
-        last, far, shortest = last[:], far.copy(), np.abs(far - last.u)
+        last, far, shortest = last[np.arange(far.size)], far.copy(), np.abs(far - last.u)
         way, known = np.sign(far - first), nodes
         edges = np.append(known.u, bad)
         for sign in (1.0, -1.0):
@@ -343,31 +344,25 @@ class Family(Equations):
             place = np.argmin(ahead, axis=1)
             has_goal = np.isfinite(ahead[np.arange(rows.size), place])
             goal = np.where(has_goal, known.u[place], sign * np.max(sign * edges))
-            step, reach = sign * shortest[rows], np.array(_STRIDES)[:, None]
+            step = sign * shortest[rows]
             for _ in range(_N_WALK):
-                n = rows.size
-                if not n:
+                if not rows.size:
                     break
-                here = last[np.tile(rows, len(reach))]
-                u = last.u[rows] + reach * step
-                u = np.where(sign * (u - goal) > 0, goal, u)
-                new = self._along(here, u.ravel())
-                is_on = np.logical_and.accumulate(self._goes_on(here, new, _TORN).reshape(-1, n))
-                # The farthest of these strides that is on the curve, as all before it are.
-                count, every = is_on.sum(axis=0), np.arange(n)
-                best = new[np.maximum(count - 1, 0) * n + every]
+                new, u, count = self._strides(last[rows], step, goal)
+                every, is_all = np.arange(rows.size), count == len(_STRIDES)
+                best = new[np.maximum(count - 1, 0) * rows.size + every]
                 is_there = (count > 0) & (best.u == goal)
                 meets = np.max(np.abs(known.z[place] - best.z), axis=1) < 1e-6
                 is_closed[rows] = is_there & has_goal & meets
-                is_passed = is_on & ~((u == goal) & has_goal)
-                is_new = is_passed.any(axis=0)
-                latest = new[np.maximum(is_passed.sum(axis=0) - 1, 0) * n + every]
-                last.put(rows[is_new], latest[is_new])
-                found.append(new[is_passed.ravel()])
-                missed = u[np.minimum(count, len(reach) - 1), every]
-                behind = np.where(is_there | (count == len(reach)), 0.5 * (last.u[rows] + goal), missed)
+                # What is on the way, up to a node that is known.
+                n_new = np.minimum(count, np.count_nonzero((u != goal) | ~has_goal, axis=0))
+                moves = np.nonzero(n_new)[0]
+                last.put(rows[moves], new[(n_new[moves] - 1) * rows.size + moves])
+                found.append(new[(np.arange(len(u))[:, None] < n_new).ravel()])
+                missed = u[np.minimum(count, len(u) - 1), every]
+                behind = np.where(is_there | is_all, 0.5 * (last.u[rows] + goal), missed)
                 far[rows] = np.where(is_closed[rows], goal, behind)
-                step = np.where(count == len(reach), 64.0, np.where(count > 0, 1.0, 1 / 64)) * step
+                step = step * np.where(is_all, _FASTER, np.where(count > 0, 1.0, 1 / _FASTER))
                 goes_on = ~is_there & (np.abs(step) >= shortest[rows])
                 rows, goal, place, has_goal, step = (
                     each[goes_on] for each in (rows, goal, place, has_goal, step)
@@ -377,6 +372,18 @@ class Family(Equations):
         passed = np.any((bad - first[:, None]) * (bad - ahead) <= 0, axis=0)
         last, far = last[~is_closed], far[~is_closed]
         return Points.joined(found), last, far, np.append(bad[~passed], far)
+
+    def _strides(self, here: Points, step: Array, goal: Array) -> tuple[Points, Array, Integers]:
+        """Points at longer and longer strides from some, no farther than to their goals, stride by stride.
+
+        Also their u, and how many of the strides, from the shortest on, stay on the curve.
+        """
+        u = here.u + np.array(_STRIDES)[:, None] * step
+        u = np.where((u - goal) * step > 0, goal, u)
+        begin = here[np.tile(np.arange(len(here)), len(u))]
+        new = self._along(begin, u.ravel())
+        is_on = self._goes_on(begin, new, _TORN).reshape(u.shape)
+        return new, u, np.logical_and.accumulate(is_on).sum(axis=0)
 
     def _goes_on(self, here: Points, there: Points, off: float) -> Bools:
         """Whether points are on one smooth piece with the ones that they were reached from."""

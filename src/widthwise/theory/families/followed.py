@@ -27,7 +27,7 @@ from ..units import Root
 from .classes import ClassFamily, ThresholdFamily
 from .equations import ACCEPTED, Points
 
-__all__ = ["Branch", "birth_along", "follow", "followed_end", "solution_near"]
+__all__ = ["Branch", "birth_along", "follow", "followed_end", "relaxed", "solution_near"]
 
 _LONGEST = 0.5  # step in ln α
 # Steps that are too long where a branch ends: if it is asked whether it goes on, and where it ends.
@@ -110,6 +110,16 @@ def follow(solution: Solution, alpha: float) -> Solution | None:
     path = _Path.of(solution)
     place = path.walked(math.log(alpha))
     return path.solution(place, alpha) if place.log_alpha == math.log(alpha) else None
+
+
+def relaxed(solution: Solution) -> Solution | None:
+    """The stable solution at the same α in which what cannot stay at 0 is learnt, if there is one."""
+    path = _Path.of(solution)
+    place, n_moving = path.solved(path.start), -1
+    while place is not None and int(place.moves.sum()) > n_moving:
+        n_moving = int(place.moves.sum())
+        place = path.solved(place)
+    return path.solution(place, solution.alpha) if place is not None and path._is_stable(place) else None
 
 
 def followed_end(solution: Solution, way: int) -> float:
