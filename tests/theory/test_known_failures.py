@@ -949,6 +949,7 @@ def test_a_curve_is_parted_where_another_class_steps():
     """Neighbours on a curve are not joined where a class passes from one of its roots to the next."""
     n_parted = 0
     for family in families.specialised_families(THREE_ROOTS):
+        family.narrow_steps()
         nodes, is_joined = family.curve
         snr = family.state(nodes.u, nodes.z).snr
         step = np.abs(np.diff(np.log1p(np.minimum(snr, 1e30)), axis=0)).max(axis=1)

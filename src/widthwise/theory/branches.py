@@ -106,6 +106,7 @@ def _of_family(
     family: Family, span: tuple[float, float], knots: np.ndarray, table: Mapping[float, list[Solution]]
 ) -> list[Branch]:
     """The parts of a family inside the range, refined where they are steep, with their folds."""
+    family.narrow_steps()
     nodes, is_joined = family.curve
     if len(nodes) < 2:
         return []
