@@ -452,7 +452,8 @@ class Family(Equations):
         low, high = (nodes[np.searchsorted(nodes.u, u)] for u in self._steps)
         is_asked = np.ones(len(low), dtype=bool)
         if log_alpha is not None:
-            way = 1.2 * (high.u - low.u)
+            # A root that ends goes as the square root of the distance: twice as far as its slope says.
+            way = 2.5 * (high.u - low.u)
             ends = [low.log_alpha, low.log_alpha + way * low.slope]
             ends += [high.log_alpha, high.log_alpha - way * high.slope]
             least, most = np.min(ends, axis=0) - _NEAR_STEP, np.max(ends, axis=0) + _NEAR_STEP
