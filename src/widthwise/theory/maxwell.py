@@ -71,9 +71,10 @@ class Segment:
             return self.family.nothing(np.array([alpha]))[0]
         if near is not None and not self.is_traced:
             return follow(near, alpha)
-        points = self.family.crossings(np.array([alpha])).points
+        cuts = np.concatenate([[-np.inf], _cuts(self.family), [np.inf]])
+        points = self.family.crossings(np.array([alpha]), tuple(cuts[self.number : self.number + 2])).points
         for i in range(len(points)):
-            if _number(self.family, points.u[i]) == self.number:
+            if _number(self.family, points.u[i]) == self.number:  # it may have been polished across a fold
                 return self.family.solutions(points[np.array([i])], np.array([alpha]))[0]
         return None
 

@@ -332,7 +332,9 @@ def _reach(problem: Problem, theory: str) -> float:
         return np.inf  # nothing is learnt of single units, or they may be known beyond any table
     if setting.classes is not None and not has_few_classes(setting):
         return np.inf  # solved at given α, without a table in it
-    tops = [nodes.log_alpha[-1] for f in specialised_families(problem, theory) if len(nodes := f.curve[0])]
+    traced = [f for f in specialised_families(problem, theory) if len(f.curve[0])]
+    most = max((f.n_learnt for f in traced), default=0)
+    tops = [f.curve[0].log_alpha[-1] for f in traced if f.n_learnt == most]
     return float(np.exp(max(tops))) if tops else np.inf
 
 

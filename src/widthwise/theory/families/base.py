@@ -547,9 +547,10 @@ class Family(Equations):
         begin = np.tile(left, n_parts - 1)
         low, high = nodes[begin], nodes[begin + 1]
         new = self.near(*_hermite(low, high, share))
-        bad = np.nonzero(~new.is_good)[0]
+        bad = np.nonzero(~new.is_good | _is_elsewhere(low, new, high))[0]
         if bad.size:  # a bend between neighbours: from the tangent of either
             new.put(bad, self._between(low[bad], high[bad], share[bad], np.ones(bad.size, dtype=bool)))
+            new.residual[_is_elsewhere(low, new, high)] = np.inf
         everything = Points.joined([nodes, new])
         order = np.argsort(everything.u, kind="stable")
         is_there = np.concatenate([np.ones(len(nodes), dtype=bool), new.is_good])[order]
@@ -678,8 +679,10 @@ class Family(Equations):
         """The last of some points between that are on the curve, and what follows it."""
         n, share = far.size, np.arange(_N_PARTS + 1) / _N_PARTS
         u = last.u + share[:, None] * (far - last.u)
-        new = self._along(last[np.tile(np.arange(n), _N_PARTS - 1)], u[1:-1].ravel())
-        is_there = np.vstack([np.ones(n, dtype=bool), new.is_good.reshape(-1, n)])
+        begin = last[np.tile(np.arange(n), _N_PARTS - 1)]
+        new = self._along(begin, u[1:-1].ravel())
+        is_on = new.is_good & (not self.is_sheet or _off_slopes(begin, new) <= _TORN)  # and on no other sheet
+        is_there = np.vstack([np.ones(n, dtype=bool), is_on.reshape(-1, n)])
         place = _N_PARTS - 1 - np.argmax(is_there[::-1], axis=0)
         row = np.arange(n)
         return Points.joined([last, new])[place * n + row], u[place + 1, row]
@@ -716,14 +719,15 @@ class Family(Equations):
 
     # ------------------------------------------------------------------ crossings
 
-    def crossings(self, alpha: np.ndarray) -> Crossings:
-        """All points of the curve at the given α."""
+    def crossings(self, alpha: np.ndarray, between: tuple[float, float] = (-np.inf, np.inf)) -> Crossings:
+        """All points of the curve at the given α, or those with u between two values."""
         if self.setting.units.can_be_known:
             self._sharpen(np.log(alpha))
         self.narrow_steps(np.log(alpha))
         nodes, is_joined = self.curve
         ahead = nodes.log_alpha - np.log(alpha)[:, None]
-        who, left = np.nonzero((ahead[:, :-1] * ahead[:, 1:] <= 0) & is_joined[:-1])
+        is_asked = is_joined[:-1] & (nodes.u[:-1] >= between[0]) & (nodes.u[1:] <= between[1])
+        who, left = np.nonzero((ahead[:, :-1] * ahead[:, 1:] <= 0) & is_asked)
         low, high = nodes[left], nodes[left + 1]
         if not who.size:
             return Crossings(who, low, who, low)
@@ -845,6 +849,13 @@ def _off_slopes(one: Points, other: Points) -> Array:
     step = (other.u - one.u)[:, None]
     off = other.z - one.z - 0.5 * step * (one.z_slope + other.z_slope)
     return np.asarray(np.max(np.abs(off), axis=1, initial=0.0))
+
+
+def _is_elsewhere(low: Points, middle: Points, high: Points) -> Bools:
+    """Which points between neighbours on one smooth piece lie on another curve."""
+    off = np.maximum(_off_slopes(low, middle), _off_slopes(middle, high))
+    is_elsewhere: Bools = (off > _TORN) & (_off_slopes(low, high) <= _TORN)
+    return is_elsewhere
 
 
 def _off_own_slopes(u: Array, there: Array) -> Array:

@@ -4,8 +4,8 @@ Each class has a small weight, so that in equilibrium all but a few sit at the r
 their own, up to a threshold of |v|: the n largest at the upper root, the others at the lowest.  Solutions
 with neighbouring n coexist at one α.  f may have several maxima along n, one in each gap between readouts, so
 that up to 128 classes every n is tried.  Of more, f is computed for n spread over all classes, then between
-those around each of its maxima, until neighbours of a maximum differ by one class.  From each maximum the next
-n are solved once more, until none is higher: elsewhere other starts may lead to a worse solution with this n.
+those around each of its maxima, until neighbours of a maximum differ by one class.  From each maximum the
+next n are solved once more, until none is higher: other starts may lead to a worse solution with this n.
 
 Where classes have more roots, or can be known exactly (discrete weights and an activation that jumps), there
 are several such numbers: f is maximised in one of them after the other.
