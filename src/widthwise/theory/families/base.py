@@ -547,10 +547,9 @@ class Family(Equations):
         begin = np.tile(left, n_parts - 1)
         low, high = nodes[begin], nodes[begin + 1]
         new = self.near(*_hermite(low, high, share))
-        bad = np.nonzero(~new.is_good | _is_elsewhere(low, new, high))[0]
+        bad = np.nonzero(~new.is_good)[0]
         if bad.size:  # a bend between neighbours: from the tangent of either
             new.put(bad, self._between(low[bad], high[bad], share[bad], np.ones(bad.size, dtype=bool)))
-            new.residual[_is_elsewhere(low, new, high)] = np.inf
         everything = Points.joined([nodes, new])
         order = np.argsort(everything.u, kind="stable")
         is_there = np.concatenate([np.ones(len(nodes), dtype=bool), new.is_good])[order]
@@ -849,13 +848,6 @@ def _off_slopes(one: Points, other: Points) -> Array:
     step = (other.u - one.u)[:, None]
     off = other.z - one.z - 0.5 * step * (one.z_slope + other.z_slope)
     return np.asarray(np.max(np.abs(off), axis=1, initial=0.0))
-
-
-def _is_elsewhere(low: Points, middle: Points, high: Points) -> Bools:
-    """Which points between neighbours on one smooth piece lie on another curve."""
-    off = np.maximum(_off_slopes(low, middle), _off_slopes(middle, high))
-    is_elsewhere: Bools = (off > _TORN) & (_off_slopes(low, high) <= _TORN)
-    return is_elsewhere
 
 
 def _off_own_slopes(u: Array, there: Array) -> Array:
