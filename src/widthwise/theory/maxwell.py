@@ -190,8 +190,7 @@ def maxwell_point(
             gaps = channel.free_entropy(np.array([one.excess_error, other.excess_error]), power)
             rate = float(gaps[1] - gaps[0])
             step = -gain / rate if rate != 0 else math.nan
-            # One that has passed its end may have been followed onto the other.
-            is_new = gain > 0 or gain == rate == 0
+            is_new = gain > 0
         else:
             is_new = one is None
         a, b = (a, c) if is_new else (c, b)

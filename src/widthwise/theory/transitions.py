@@ -294,9 +294,7 @@ def _between(problem: Problem, interval: _Interval) -> list[Transition] | _Cross
             return along
     followed = high if old == new and old.is_traced else old.at(high.alpha, low)
     if followed is not None and same_solution(followed, high):
-        along = _born_along(old, low, followed)
-        if old.is_traced or not any(_reaches_back(high, t) for t in along):
-            return along
+        return _born_along(old, low, followed)
     crossing = maxwell_point(old, new, low, high)
     if crossing is not None:
         _, before, after = crossing
@@ -336,13 +334,6 @@ def _is_continuous(segment: Segment, behind: Solution, born: list[Birth]) -> boo
         if before is not None and b.number in _learnt(before):
             return False
     return True
-
-
-def _reaches_back(behind: Solution, birth: Transition) -> bool:
-    """Whether a class that is learnt behind its birth is so before it too: then it has leapt from 0."""
-    before = follow(behind, birth.alpha * (1 - _AHEAD))
-    own = np.isclose(np.abs(behind.readout_values), birth.readout, rtol=1e-9, atol=0)
-    return before is not None and bool(np.any(before.weight_overlap[own] > 0))
 
 
 def _born_along(segment: Segment, low: Solution, high: Solution) -> list[Transition]:

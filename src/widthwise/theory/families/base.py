@@ -409,12 +409,9 @@ class Family(Equations):
         is_step = _matters(nodes, is_joined) & (_off_own_slopes(nodes.u, there) > _TORN)
         left = np.nonzero(is_step)[0]
         low, high, is_step = self._narrowed(nodes[left], nodes[left + 1], _N_STEP_FIRST)
-        low, high = low[is_step], high[is_step]
+        left, low, high = left[is_step], low[is_step], high[is_step]
         self._steps, self.before_steps = np.stack([low.u, high.u]), low.u
-        everything = Points.joined([nodes, low, high])
-        order = np.argsort(everything.u, kind="stable")
-        flags = [is_joined, np.zeros(len(low), dtype=bool), np.ones(len(low), dtype=bool)]
-        return everything[order], np.concatenate(flags)[order]
+        return _with_sides(nodes, is_joined, left, low, high, is_step[is_step])
 
     def _narrowed(self, low: Points, high: Points, n_rounds: int) -> tuple[Points, Points, Bools]:
         """Neighbours on both sides of steps, nearer to each other; and whether there is a step between."""
@@ -449,7 +446,8 @@ class Family(Equations):
         self._steps = self._steps[:, np.isin(self._steps, nodes.u).all(axis=0)]  # others are not its own
         if not self._steps.size:
             return
-        low, high = (nodes[np.searchsorted(nodes.u, u)] for u in self._steps)
+        left = np.searchsorted(nodes.u, self._steps[0])
+        low, high = nodes[left], nodes[left + 1]
         is_asked = np.ones(len(low), dtype=bool)
         if log_alpha is not None:
             # A root that ends goes as the square root of the distance: twice as far as its slope says.
@@ -460,18 +458,11 @@ class Family(Equations):
             is_asked = np.any((log_alpha[:, None] > least) & (log_alpha[:, None] < most), axis=0)
         if not is_asked.any():
             return
-        old = np.concatenate([low.u[is_asked], high.u[is_asked]])
         low, high, is_step = self._narrowed(low[is_asked], high[is_asked], _N_STEP)
         self._steps = self._steps[:, ~is_asked]
-        self.before_steps = np.append(self.before_steps, low.u)
-        everything = Points.joined([nodes, low, high])
-        order = np.argsort(everything.u, kind="stable")
-        # What led to a step leads to its new side; where there was none both sides are joined.
-        was_low = np.isin(nodes.u, old[: len(low)])
-        flags = [is_joined | was_low, ~is_step, np.ones(len(low), dtype=bool)]
-        everything, is_joined = everything[order], np.concatenate(flags)[order]
-        is_new = np.append(np.diff(everything.u) > 0, True)  # a side that has not moved
-        self.__dict__["curve"] = self._refined(everything[is_new], is_joined[is_new])
+        self.before_steps = np.append(self.before_steps, low.u[is_step])
+        sides = _with_sides(nodes, is_joined, left[is_asked], low, high, is_step)
+        self.__dict__["curve"] = self._refined(*sides)
         self.__dict__.pop("folds", None)
 
     def _refined(self, nodes: Points, is_joined: np.ndarray) -> tuple[Points, np.ndarray]:
@@ -833,6 +824,19 @@ class Family(Equations):
             if not is_stuck.any():
                 break
         return is_stuck
+
+
+def _with_sides(
+    nodes: Points, is_joined: Bools, left: Integers, low: Points, high: Points, is_step: Bools
+) -> tuple[Points, Bools]:
+    """Both sides of steps put between nodes and their next ones: joined to these, not to each other."""
+    is_low, is_high = low.u > nodes.u[left], high.u < nodes.u[left + 1]  # others have not moved
+    is_joined = is_joined.copy()
+    is_joined[left] = is_low | ~is_step
+    everything = Points.joined([nodes, low[is_low], high[is_high]])
+    flags = [is_joined, ~is_step[is_low], np.ones(int(is_high.sum()), dtype=bool)]
+    order = np.argsort(everything.u, kind="stable")
+    return everything[order], np.concatenate(flags)[order]
 
 
 def _choose(condition: np.ndarray, one: Points, other: Points) -> Points:

@@ -253,8 +253,9 @@ class _Search:
         asked: set[tuple[int, int, int, float]] = set()
         for _ in range(_N_CLIMBS):
             new: dict[tuple[int, int, int, float], Solution] = {}
-            for k, line in enumerate(self.lines):
-                for t, solution in self._maxima_on(k).items():
+            for k, tops in self._maxima_by_line().items():
+                line = self.lines[k]
+                for t, solution in tops.items():
                     for to in (t + step for step in _REACH):
                         if line.bottom <= to <= line.top:
                             new[k, to, t, solution.free_entropy] = solution
@@ -265,18 +266,21 @@ class _Search:
             u, z = (np.array([getattr(s, name) for s in new.values()]) for name in ("parameter", "state"))
             self._polish([key[:2] for key in new], np.arange(len(new)), u, z)
 
-    def _maxima_on(self, k: int) -> dict[int, Solution]:
-        """Solutions on a line that are not below those with the next t, by their t, in order.
+    def _maxima_by_line(self) -> dict[int, dict[int, Solution]]:
+        """Solutions on each line that are not below those with the next t, by number and t, in order of t.
 
         Of several t that make no difference the first and the last.
         """
-        own = {t: s for (j, t), s in self.solved.items() if j == k}
-        places = sorted(own)
-        f = np.array([-np.inf, *(own[t].free_entropy for t in places), -np.inf])
-        room = _SAME * (1 + np.abs(f[1:-1]))
-        below, above = f[1:-1] - f[:-2], f[1:-1] - f[2:]
-        is_maximum = (below >= -room) & (above >= -room) & ((below > room) | (above > room))
-        return {t: own[t] for t, is_highest in zip(places, is_maximum, strict=True) if is_highest}
+        found: dict[int, dict[int, Solution]] = {}
+        for k, t in sorted(self.solved):
+            found.setdefault(k, {})[t] = self.solved[k, t]
+        for k, own in found.items():
+            f = np.array([-np.inf, *(s.free_entropy for s in own.values()), -np.inf])
+            room = _SAME * (1 + np.abs(f[1:-1]))
+            below, above = f[1:-1] - f[:-2], f[1:-1] - f[2:]
+            is_maximum = (below >= -room) & (above >= -room) & ((below > room) | (above > room))
+            found[k] = {t: own[t] for t, is_highest in zip(own, is_maximum, strict=True) if is_highest}
+        return found
 
     def maxima(self, *, only_highest: bool = False) -> list[tuple[int, Solution]]:
         """Where f is highest on each line, and where most classes are learnt of all its maxima; with the
@@ -285,11 +289,10 @@ class _Search:
         The second may lead to the highest of all, beyond the range of the first one's neighbours.
         """
         found = []
-        for k, line in enumerate(self.lines):
-            if tops := self._maxima_on(k):
-                highest = max(tops, key=lambda t: tops[t].free_entropy)
-                chosen = {highest} if only_highest else {highest, max(tops)}
-                found += [(line.index, tops[t]) for t in sorted(chosen)]
+        for k, tops in self._maxima_by_line().items():
+            highest = max(tops, key=lambda t: tops[t].free_entropy)
+            chosen = {highest} if only_highest else {highest, max(tops)}
+            found += [(self.lines[k].index, tops[t]) for t in sorted(chosen)]
         return found
 
     def _next(self, k: int) -> set[tuple[int, int]]:
