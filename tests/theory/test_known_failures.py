@@ -15,6 +15,8 @@ from invariants import bounded, honest, ranked, rising
 from stationarity import stationary
 from transition_checks import transitions_hold
 from widthwise.theory import families
+from widthwise.theory.families.base import _with_sides
+from widthwise.theory.families.equations import Points
 from widthwise.theory.units import Root, unit_table
 
 
@@ -1190,3 +1192,16 @@ def test_alpha_at_which_the_largest_readout_is_known_beyond_the_tables_is_refuse
     before, behind = ww.solve(problem, 5000.0), ww.solve(problem, 7000.0)
     assert before.is_converged and before.excess_error == pytest.approx(5.94e-12, rel=0.01)
     assert behind.status == "alpha is beyond what is computed"
+
+
+@pytest.mark.parametrize("has_moved", [False, True])
+def test_a_gap_behind_a_step_stays(has_moved):
+    """The far side of a step may be the node itself, at which a piece of the curve ends."""
+    nothing = np.zeros(3)
+    nodes = Points(np.arange(3.0), nothing[:, None], nothing, nothing, nothing[:, None], nothing)
+    low, high = (nodes[np.array([k])] for k in (0, 1))
+    low.u, high.u = low.u + 0.4, high.u - 0.4 * has_moved
+    is_step, is_joined = np.ones(1, dtype=bool), np.array([True, False, False])
+    everything, joined = _with_sides(nodes, is_joined, np.zeros(1, dtype=int), low, high, is_step)
+    assert everything.u == pytest.approx([0, 0.4, 0.6, 1, 2] if has_moved else [0, 0.4, 1, 2])
+    assert joined.tolist() == [True, False, *([True] if has_moved else []), False, False]
