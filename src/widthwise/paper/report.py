@@ -134,8 +134,6 @@ def _section(outcome: Outcome) -> str:
     links = ", ".join(
         f"[{name}.csv]({item.name}/{name}.csv)" for name in files if (outcome.folder / f"{name}.csv").exists()
     )
-    if (outcome.folder / f"{item.name}.pdf").exists():
-        links += f", [figure as PDF]({item.name}/{item.name}.pdf)"
     parts.append(f"Files: {links}.")
     return "\n\n".join(parts)
 
