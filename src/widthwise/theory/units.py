@@ -25,7 +25,7 @@ from ..ingredients.weights import WeightLaw
 from ..numerics.piecewise import PiecewiseChebyshev
 from ..numerics.roots import guarded_step
 
-__all__ = ["Root", "UnitTable", "UnitValues", "evaluate_units", "unit_table"]
+__all__ = ["ROOTS", "Root", "UnitTable", "UnitValues", "evaluate_units", "unit_table"]
 
 # x from where a unit has just begun to be learnt to where any weights are known.
 _GRID = np.unique(np.concatenate([np.logspace(-12, -4, 33), np.logspace(-4, 8, 193), np.logspace(8, 30, 67)]))
@@ -52,6 +52,12 @@ class Root(Enum):
     HIGHEST = "highest"
     KNOWN = "known"
     """x = ∞: weights known exactly, for discrete weights and activations with jumps."""
+
+
+ROOTS = tuple(Root)
+"""Choices by number."""
+_FROM_ABOVE = np.array([which in (Root.HIGHEST, Root.BELOW) for which in ROOTS])
+"""Whether the highest of those that may be chosen is."""
 
 
 @dataclass
@@ -258,59 +264,96 @@ class UnitTable:
         *,
         is_rough: bool = False,
         level: Array | None = None,
-        is_asked: Bools | None = None,
     ) -> Array:
         """x of units with given v² (columns) at couplings A, B (rows); 0 or NaN where there is none.
 
         ``beside`` is the x, one a row, that ABOVE and BELOW refer to. ``is_rough`` interpolates on the grid.
-        ``level`` is :meth:`log_level` of the couplings, if that is known. ``is_asked`` tells which of the
-        roots matter, if not all do.
+        ``level`` is :meth:`log_level` of the couplings, if that is known.
         """
-        shape = (pull.size, values2.size)
-        if which is Root.ZERO or values2.size == 0:
-            return np.zeros(shape)
-        if which is Root.KNOWN:
-            return np.full(shape, np.inf)
+        takes = np.full((pull.size, values2.size), ROOTS.index(which))
+        return self.chosen_roots(values2, pull, coupling, takes, beside, is_rough=is_rough, level=level)
+
+    def chosen_roots(
+        self,
+        values2: Array,
+        pull: Array,
+        coupling: Array,
+        takes: Integers,
+        beside: Array | None = None,
+        *,
+        is_rough: bool = False,
+        level: Array | None = None,
+    ) -> Array:
+        """:meth:`roots` with a choice for each unit at each pair of couplings: its place in ``ROOTS``."""
+        result = np.zeros(takes.shape)
+        kinds = [ROOTS[number] for number in np.flatnonzero(np.bincount(takes.ravel()))]
+        searched = [which for which in kinds if which not in (Root.ZERO, Root.KNOWN)]
+        if Root.KNOWN in kinds:
+            result[takes == ROOTS.index(Root.KNOWN)] = np.inf
+        if not searched:
+            return result
         level = self.log_level(pull, coupling) if level is None else level
-        log_v2 = np.log(values2)
         can_leave_zero = pull[:, None] * values2 * self.slope_at_zero > 1
-        is_above_first = level[:, :1] < log_v2
+        cell = np.zeros(takes.shape, dtype=int)
+        has_root, is_tiny, may_hide = (np.zeros(takes.shape, dtype=bool) for _ in range(3))
+        for which in searched:
+            block, own = np.s_[:, :], np.ones((), dtype=bool)
+            if len(kinds) > 1:
+                own = takes == ROOTS.index(which)
+                columns = np.flatnonzero(own.any(axis=0))
+                rows, columns = np.flatnonzero(own.any(axis=1)), slice(columns[0], columns[-1] + 1)
+                block = (slice(None) if rows.size == pull.size else rows, columns)
+                own = own[block]
+            found = self._cells_of(
+                level[block[0]],
+                np.log(values2[block[1]]),
+                can_leave_zero[block],
+                which,
+                None if beside is None else beside[block[0]],
+            )
+            for target, its in zip((cell, has_root, is_tiny, may_hide), found, strict=True):
+                target[block] = np.where(own, its, target[block])
+            if which in (Root.ABOVE, Root.HIGHEST):
+                result[block] = np.where(own, np.nan, result[block])
+        self._fill(result, values2, pull, coupling, level, cell, has_root, is_rough)
+        if not is_rough:
+            self._fill_hidden(result, values2, pull, coupling, level, takes, beside, may_hide)
+        at, column = np.nonzero(is_tiny)
+        if at.size:
+            low = np.full(at.size, np.log(1e-30))
+            result[at, column] = self.polish(
+                values2[column], pull[at], coupling[at], low, np.full(at.size, self.log_grid[0])
+            )
+        return result
+
+    def _cells_of(
+        self, level: Array, log_v2: Array, can_leave_zero: Bools, which: Root, beside: Array | None
+    ) -> tuple[Integers, Bools, Bools, Bools]:
+        """The cell of the grid with the root, whether there is one, whether it lies between 0 and the grid,
+        and whether another one may hide next to a fold."""
         if which in (Root.ABOVE, Root.BELOW):
             assert beside is not None
             cell, has_root = self._cells_beside(level, log_v2, which, beside)
         elif which is Root.HIGHEST and self.can_be_known:  # φ < v² again where weights are all but known
-            last = np.full(pull.size, np.inf)
+            last = np.full(len(level), np.inf)
             cell, has_root = self._cells_beside(level, log_v2, Root.BELOW, last)
         else:
             cell = _last_below(level, log_v2) if which is Root.HIGHEST else _first_above(level, log_v2) - 1
             has_root = (cell >= 0) & (cell < self.grid.size - 1)
-        result = np.full(shape, np.nan if which in (Root.ABOVE, Root.HIGHEST) else 0.0)
-        # Between 0 and the first node of the grid.
-        is_tiny = can_leave_zero & ~is_above_first
+        is_tiny = can_leave_zero & (level[:, :1] >= log_v2)
         if which in (Root.LOWEST, Root.BELOW):
-            takes_tiny = is_tiny & (~has_root if which is Root.BELOW else True)
-            has_root &= ~takes_tiny
+            if which is Root.BELOW:
+                is_tiny &= ~has_root
+            has_root &= ~is_tiny
             has_root &= can_leave_zero | (which is not Root.LOWEST)
         else:
-            takes_tiny = is_tiny & ~has_root & (which is Root.HIGHEST)
-        if is_asked is not None:
-            has_root, takes_tiny = has_root & is_asked, takes_tiny & is_asked
-        self._fill(result, values2, pull, coupling, level, cell, has_root, is_rough)
-        if not is_rough:
-            may_hide = ~takes_tiny
-            if which is Root.LOWEST:
-                may_hide &= can_leave_zero
-            if self.n_sections < 3:  # no root is at the place of another one
-                may_hide &= ~has_root & (which in (Root.HIGHEST, Root.LOWEST))
-            may_hide &= True if is_asked is None else is_asked
-            self._fill_hidden(result, values2, pull, coupling, level, which, beside, may_hide)
-        rows, columns = np.nonzero(takes_tiny)
-        if rows.size:
-            low = np.full(rows.size, np.log(1e-30))
-            result[rows, columns] = self.polish(
-                values2[columns], pull[rows], coupling[rows], low, np.full(rows.size, self.log_grid[0])
-            )
-        return result
+            is_tiny &= ~has_root & (which is Root.HIGHEST)
+        may_hide = ~is_tiny
+        if which is Root.LOWEST:
+            may_hide &= can_leave_zero
+        if self.n_sections < 3:  # no root is at the place of another one
+            may_hide &= ~has_root & (which in (Root.HIGHEST, Root.LOWEST))
+        return cell, has_root, is_tiny, may_hide
 
     def first_fold(self, pull: Array, coupling: Array) -> Array:
         """x on the grid of the first minimum of φ, where two roots meet; 1 where φ has none."""
@@ -351,17 +394,19 @@ class UnitTable:
         number = np.arange(values2.size)
         # How many of the counts have been passed: 0 for known, 1 for the highest root, ...
         passed = (number >= counts[:, :, None]).sum(axis=1)
-        level = self.log_level(pull, coupling)
-        is_upper = passed < counts.shape[1]
-        snr = np.full(passed.shape, np.inf)
-        for which in (Root.LOWEST, Root.HIGHEST):
-            is_own = is_upper & (passed > 0) if which is Root.HIGHEST else ~is_upper
-            some = np.nonzero(is_own.any(axis=0))[0]
-            if which is Root.HIGHEST and counts.shape[1] > 2:
-                own = self.ranked_roots(values2[some], pull, coupling, passed[:, some] - 1, is_rough=is_rough)
-            else:
-                own = self.roots(values2[some], pull, coupling, which, is_rough=is_rough, level=level)
-            snr[:, some] = np.where(is_own[:, some], own, snr[:, some])
+        is_upper = (passed > 0) & (passed < counts.shape[1])
+        is_ranked = is_upper & (counts.shape[1] > 2)
+        takes = np.select(
+            [is_ranked, is_upper, passed == 0],
+            [ROOTS.index(which) for which in (Root.ZERO, Root.HIGHEST, Root.KNOWN)],
+            ROOTS.index(Root.LOWEST),
+        )
+        snr = self.chosen_roots(values2, pull, coupling, takes, is_rough=is_rough)
+        some = np.flatnonzero(is_ranked.any(axis=0))
+        if some.size:
+            rank = np.where(is_ranked[:, some], passed[:, some] - 1, -1)
+            own = self.ranked_roots(values2[some], pull, coupling, rank, is_rough=is_rough)
+            snr[:, some] = np.where(is_ranked[:, some], own, snr[:, some])
         return snr
 
     def _fill(
@@ -413,7 +458,7 @@ class UnitTable:
         pull: Array,
         coupling: Array,
         level: Array,
-        which: Root,
+        takes: Integers,
         beside: Array | None,
         is_asked: Bools,
     ) -> None:
@@ -425,17 +470,15 @@ class UnitTable:
         if not is_asked.any():
             return
         rises = np.diff(level, axis=1) > 0
-        is_upper = which in (Root.HIGHEST, Root.BELOW)
+        is_upper = _FROM_ABOVE[takes]
         # Where they may be: beyond the root that is known, and on the side that is asked for.
-        least, most = np.zeros(result.shape), np.full(result.shape, np.inf)
-        known = result > 0
-        (least if is_upper else most)[known] = result[known]
-        if beside is not None and which in (Root.ABOVE, Root.BELOW):
-            least, most = (
-                (np.fmax(least, beside[:, None]), most)
-                if not is_upper
-                else (least, np.fmin(most, beside[:, None]))
-            )
+        is_known = result > 0
+        least = np.where(is_known & is_upper, result, 0.0)
+        most = np.where(is_known & ~is_upper, result, np.inf)
+        if beside is not None:
+            is_above, is_below = (takes == ROOTS.index(which) for which in (Root.ABOVE, Root.BELOW))
+            least = np.where(is_above, np.fmax(least, beside[:, None]), least)
+            most = np.where(is_below, np.fmin(most, beside[:, None]), most)
         row, node = np.nonzero(rises[:, :-1] != rises[:, 1:])
         sign = np.where(rises[row, node], -1.0, 1.0)  # of a maximum, of a minimum
         left, here, right = (sign * level[row, node + i] for i in range(3))
@@ -447,13 +490,14 @@ class UnitTable:
         if not turn.size:
             return
         row, node, sign, depth = row[turn], node[turn], sign[turn], depth[turn, column]
-        deep = np.nonzero(~(depth > 1.5 * self._fall(level, row, node, pull, coupling, sign)))[0]
+        slopes = sign * self._log_level_slopes(pull[row], coupling[row], node + np.arange(3)[:, None])
+        deep = np.nonzero(~(depth > 1.5 * self._fall(level, row, node, slopes, sign)))[0]
         row, node, sign, column = row[deep], node[deep], sign[deep], column[deep]
         if not row.size:
             return
         begin, end = self.log_grid[node], self.log_grid[node + 2]
         a, b = pull[row], coupling[row]
-        fold, force = self._turning_point(a, b, begin, end, sign)
+        fold, force = self._turning_point(a, b, node, slopes[:, deep], sign)
         turn_level = fold - np.log(force)  # ln φ
         depth = sign * (np.log(values2[column]) - turn_level)
         found = np.nonzero(depth > 0)[0]
@@ -471,29 +515,35 @@ class UnitTable:
             np.maximum(fold, far),
             fold + share * (far - fold),
         )
-        if which in (Root.ABOVE, Root.BELOW):
-            assert beside is not None
-            is_there = x > beside[row] if which is Root.ABOVE else x < beside[row]
+        if beside is not None:
+            is_there = ~is_above[row, column] | (x > beside[row])
+            is_there &= ~is_below[row, column] | (x < beside[row])
             row, column, x = row[is_there], column[is_there], x[is_there]
         for i, j, root in zip(row, column, x, strict=True):
             there = result[i, j]
-            if not there > 0 or (root > there if is_upper else root < there):
+            if not there > 0 or (root > there if is_upper[i, j] else root < there):
                 result[i, j] = root
 
-    def _fall(
-        self, level: Array, row: Integers, node: Integers, pull: Array, coupling: Array, sign: Array
-    ) -> Array:
-        """By how much ±ln φ falls below its lowest of three nodes, by a cubic; NaN where that has no end."""
-        places = node + np.arange(3)[:, None]
-        rates = pull[row] * self._rates[0, places] + coupling[row] * self._rates[1, places]
-        forces = pull[row] * self._forces[0, places] + coupling[row] * self._forces[1, places]
+    def _log_level_slopes(self, pull: Array, coupling: Array, place: Integers) -> Array:
+        """d ln φ/d ln x at places of the grid."""
         with np.errstate(all="ignore"):
-            slopes = sign * (1 - rates / forces)
-            # From the middle towards the side on which it falls.
-            side = np.where(slopes[1] < 0, 2, 0)
-            every = np.arange(row.size)
-            width = np.abs(self.log_grid[places[side, every]] - self.log_grid[places[1]])
-            rise = sign * (level[row, places[side, every]] - level[row, places[1]])
+            rates = pull * self._rates[0, place] + coupling * self._rates[1, place]
+            slopes: Array = 1 - rates / (
+                pull * self._forces[0, place] + coupling * self._forces[1, place]
+            )
+        return slopes
+
+    def _fall(self, level: Array, row: Integers, node: Integers, slopes: Array, sign: Array) -> Array:
+        """By how much ±ln φ falls below its lowest of three nodes, by a cubic; NaN where that has no end.
+
+        ``slopes`` are those of ±ln φ at the nodes.
+        """
+        # From the middle towards the side on which it falls.
+        side, every = np.where(slopes[1] < 0, 2, 0), np.arange(row.size)
+        there, here = node + side, node + 1
+        width = np.abs(self.log_grid[there] - self.log_grid[here])
+        rise = sign * (level[row, there] - level[row, here])
+        with np.errstate(all="ignore"):
             begin, end = -np.abs(slopes[1]) * width, np.where(side == 2, 1, -1) * slopes[side, every] * width
             cubic, square = 3 * (begin + end - 2 * rise), 2 * (3 * rise - 2 * begin - end)
             t = 2 * begin / (-square - np.sqrt(square**2 - 4 * cubic * begin))
@@ -501,22 +551,28 @@ class UnitTable:
         return fall
 
     def _turning_point(
-        self, pull: Array, coupling: Array, low: Array, high: Array, sign: Array
+        self, pull: Array, coupling: Array, node: Integers, slopes: Array, sign: Array
     ) -> tuple[Array, Array]:
-        """ln x where φ has its only minimum (sign 1) or maximum (-1) between e^low and e^high, and the force
-        there."""
-        at_low = at_high = np.full(low.size, np.nan)  # d ln φ/d ln x at the ends, once it is known
-        side = np.zeros(low.size)
+        """ln x of the only minimum of ±ln φ within two cells of the grid, and the force there.
+
+        ``slopes`` are those at their three nodes.
+        """
+        begin = np.where(slopes[1] < 0, 1, 0)  # the cell that has it
+        low, high = self.log_grid[node + begin], self.log_grid[node + begin + 1]
+        every, side = np.arange(node.size), np.zeros(node.size)
+        at_low, at_high = slopes[begin, every], slopes[begin + 1, every]
+        is_bracket = (at_low < 0) & (at_high > 0)
+        at_low, at_high = (np.where(is_bracket, slope, np.nan) for slope in (at_low, at_high))
         for _ in range(_N_HALVINGS):
             with np.errstate(invalid="ignore"):
                 share = np.clip(at_low / (at_low - at_high), 0.02, 0.98)
             fold = low + np.where(np.isnan(share), 0.5, share) * (high - low)
             overlap, kernel_slope, overlap_slope, kernel_curvature = self._for_roots(fold)
             force = pull * overlap + coupling * kernel_slope
-            rate = 1 - np.exp(fold) * (pull * overlap_slope + coupling * kernel_curvature) / force
+            rate = sign * (1 - np.exp(fold) * (pull * overlap_slope + coupling * kernel_curvature) / force)
             if np.all((np.abs(rate) < 1e-9) | (high - low < 1e-11)):
                 break
-            is_past = sign * rate > 0
+            is_past = rate > 0
             # Regula falsi; an end that stays for a second time counts half (Illinois).
             halved_low = np.where(side == 1, 0.5 * at_low, at_low)
             halved_high = np.where(side == -1, 0.5 * at_high, at_high)

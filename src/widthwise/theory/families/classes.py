@@ -33,7 +33,7 @@ from ..matrix_channel import MatrixPair
 from ..setting import Averages, Setting, class_averages
 from ..solution import Solution, readout_grid
 from ..stationary import Stationary, is_maximum_over_classes, solutions_at
-from ..units import Root, UnitValues
+from ..units import ROOTS, Root, UnitValues
 from .base import Family, Question
 from .equations import Equations, Points, System
 
@@ -43,7 +43,7 @@ _LOGIT = 60.0
 _SAME = 1e-6  # in ln τ and ln B: one solution
 _N_PROJECTION = 6  # steps of Newton's method for ln B alone
 _ALIKE = 0.01  # difference in ln v² of classes that are learnt alike
-_ROOTS = tuple(Root)
+_ZERO, _KNOWN = ROOTS.index(Root.ZERO), ROOTS.index(Root.KNOWN)
 
 
 @dataclass
@@ -80,13 +80,13 @@ class ClassPoints(Equations):
         assert setting.classes is not None
         self.setting, self.classes = setting, setting.classes
         self.moving, self.n_known, self.n_awake = moving, n_known, n_awake
-        self.larger, self.smaller = larger, smaller  # numbers of roots, in the order of Root
+        self.larger, self.smaller = larger, smaller  # numbers of roots, in the order of ROOTS
 
     @classmethod
     def joined(cls, families: Sequence[ClassFamily], n_points: Sequence[int]) -> ClassPoints:
         """So many points of each of the families, one family after the other."""
         roles = [
-            (f.moving, f.n_known, f.n_awake, _ROOTS.index(f.larger), _ROOTS.index(f.smaller))
+            (f.moving, f.n_known, f.n_awake, ROOTS.index(f.larger), ROOTS.index(f.smaller))
             for f in families
         ]
         return cls(families[0].setting, *np.repeat(np.array(roles), n_points, axis=0).T)
@@ -104,31 +104,16 @@ class ClassPoints(Equations):
         """x of every class; that of the moving one is e^u."""
         units, values2 = self.setting.units, self.classes.values2
         x, number, moving = np.exp(u), np.arange(values2.size), self.moving[:, None]
-        snr = np.where(number < self.n_known[:, None], np.inf, 0.0)
+        takes = np.full((u.size, values2.size), _ZERO)
+        for which, is_own in (
+            (np.full(u.size, _KNOWN), number < self.n_known[:, None]),
+            (self.larger, (number >= self.n_known[:, None]) & (number < moving)),
+            (self.smaller, (number > moving) & (number < self.n_awake[:, None])),
+        ):
+            takes = np.where(is_own, which[:, None], takes)
+        takes[np.arange(u.size), self.moving] = _ZERO
+        snr = units.chosen_roots(values2, pull, coupling, takes, x, is_rough=is_rough)
         snr[np.arange(u.size), self.moving] = x
-        level = units.log_level(pull, coupling)
-        is_larger = (number >= self.n_known[:, None]) & (number < moving)
-        is_smaller = (number > moving) & (number < self.n_awake[:, None])
-        for takes, is_own in ((self.larger, is_larger), (self.smaller, is_smaller)):
-            for which in np.unique(takes).tolist():
-                is_asked = is_own & (takes == which)[:, None]
-                rows, columns = np.nonzero(is_asked.any(axis=1))[0], np.nonzero(is_asked.any(axis=0))[0]
-                if _ROOTS[which] is Root.ZERO or not rows.size:
-                    continue
-                place = slice(None) if rows.size == u.size else rows
-                own = slice(columns[0], columns[-1] + 1)
-                is_asked = is_asked[place, own]
-                found = units.roots(
-                    values2[own],
-                    pull[place],
-                    coupling[place],
-                    _ROOTS[which],
-                    x[place],
-                    is_rough=is_rough,
-                    level=level[place],
-                    is_asked=is_asked,
-                )
-                snr[place, own] = np.where(is_asked, found, snr[place, own])
         return snr
 
     def state(self, u: Array, z: Array) -> ClassState:
