@@ -114,13 +114,15 @@ def _unlisted(problem, listed, alpha_max, along) -> list[str]:
             continue
         sizes = np.abs(np.asarray(s.readout_values))
         for v in np.unique(sizes).tolist():
-            places = [t.alpha for t in listed if math.isclose(t.readout, v, rel_tol=1e-9)]
+            own = [t for t in listed if math.isclose(t.readout, v, rel_tol=1e-9)]
+            places = [t.alpha for t in own]
+            is_lost = next((t.overlap_jump < 0 for t in reversed(own) if t.alpha < s.alpha), False)
             is_learnt = bool(np.max(s.weight_overlap[sizes == v]) > 0)
             if any(abs(s.alpha / place - 1) < 1e-6 for place in places if place > 0):
                 continue
-            if is_learnt and not any(place < s.alpha for place in places):
+            if is_learnt and (is_lost or not any(place < s.alpha for place in places)):
                 found.append(f"|v| = {v!r} is learnt at alpha={s.alpha!r}, its transitions are at {places}")
-            elif not is_learnt and any(place < s.alpha for place in places):
+            elif not (is_learnt or is_lost) and any(place < s.alpha for place in places):
                 # What was learnt may be lost again, without a jump, as larger readouts are learnt.
                 since = max(place for place in places if place < s.alpha)
                 if _overlap_before_loss(problem, v, since, s.alpha) < _LITTLE:

@@ -1205,3 +1205,30 @@ def test_a_gap_behind_a_step_stays(has_moved):
     everything, joined = _with_sides(nodes, is_joined, np.zeros(1, dtype=int), low, high, is_step)
     assert everything.u == pytest.approx([0, 0.4, 0.6, 1, 2] if has_moved else [0, 0.4, 1, 2])
     assert joined.tolist() == [True, False, *([True] if has_moved else []), False, False]
+
+
+def test_what_is_lost_in_a_jump_is_listed():
+    """The smaller of two nearly equal sizes is learnt with the larger one, lost where that one jumps again,
+    and learnt a second time; the list had nothing of the loss."""
+    problem = ww.Problem(
+        "clip(x,-0.5,1.3)+0.7165",
+        ww.weights.Discrete.normalised((-1.34, 0.349, 1.357), (0.323, 0.481, 0.196)),
+        normalised([0.318, 0.3425, 1.1862, 1.1869], [0.209, 0.1044, 0.2465, 0.4401]),
+        ww.channels.Poisson(41.0, shift=0.94),
+        0.004,
+    )
+    small, large = np.sort(problem.readouts.values)[-2:]
+    own = [t for t in ww.transitions(problem, 0.02) if np.isclose(t.readout, small, rtol=1e-9)]
+    assert [t.overlap_jump > 0 for t in own] == [True, False, True]
+    loss = own[1]
+    assert str(loss).endswith(f"overlap {loss.overlap_jump:+.4g})") and "overlap -0.0" in str(loss)
+    before, behind = (ww.solve(problem, loss.alpha * (1 + e)) for e in (-1e-6, 1e-6))
+    for size, sign in ((small, -1), (large, 1)):
+        (there,) = [
+            t
+            for t in ww.transitions(problem, 0.02)
+            if t.alpha == loss.alpha and np.isclose(t.readout, size, rtol=1e-9)
+        ]
+        is_own = np.isclose(before.readout_values, size, rtol=1e-9)
+        jump = float((behind.weight_overlap - before.weight_overlap)[is_own][0])
+        assert sign * jump > 0.01 and there.overlap_jump == pytest.approx(jump, rel=1e-3)

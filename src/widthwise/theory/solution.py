@@ -328,7 +328,7 @@ class Transition:
     """One transition of the equilibrium as α grows."""
 
     readout: float
-    """|v| of the units that begin to be learnt (or whose overlap jumps most)."""
+    """|v| of the units that begin to be learnt, or are lost in a jump (or whose overlap jumps most)."""
     alpha: float
     kind: str
     """"continuous" or "first-order"."""
@@ -337,6 +337,7 @@ class Transition:
 
     None for laws of many sizes, of which metastable branches are not traced."""
     overlap_jump: float = 0.0
+    """By how much their overlap rises; negative where they are lost as others are learnt."""
     error_jump: float = 0.0
 
     def __str__(self) -> str:
@@ -344,9 +345,9 @@ class Transition:
         text = f"|v| = {self.readout:.4g}: {self.kind} at alpha = {where}"
         if self.spinodals:
             low, high = self.spinodals
-            text += f" (spinodals {low:.6g} to {high:.6g}; overlap +{self.overlap_jump:.4g})"
+            text += f" (spinodals {low:.6g} to {high:.6g}; overlap {self.overlap_jump:+.4g})"
         elif self.kind == "first-order":
-            text += f" (overlap +{self.overlap_jump:.4g})"
+            text += f" (overlap {self.overlap_jump:+.4g})"
         return text
 
 

@@ -446,12 +446,14 @@ def _first_order(
     before: Solution,
     after: Solution,
 ) -> list[Transition]:
-    """A jump at a Maxwell point, once for each class that is learnt there."""
+    """A jump at a Maxwell point, once for each class that is learnt or lost there."""
     error = before.excess_error - after.excess_error
     gains = after.weight_overlap - before.weight_overlap
     newly = (after.weight_overlap > 0) & (before.weight_overlap == 0)
     if not newly.any() or not has_few_classes(setting_of(problem)):
         newly = gains == gains.max()
+    if has_few_classes(setting_of(problem)):
+        newly |= (after.weight_overlap == 0) & (before.weight_overlap > 0)
     size = np.abs(after.readout_values)
     classes = readout_classes(problem)
     if classes is None:  # a jump of the whole profile
@@ -465,7 +467,7 @@ def _first_order(
             float(alpha),
             "first-order",
             spinodals,
-            float(np.max(gains[own])),
+            float(gains[own][np.argmax(np.abs(gains[own]))]),
             float(error),
         )
         for own in groups

@@ -528,9 +528,7 @@ class UnitTable:
         """d ln φ/d ln x at places of the grid."""
         with np.errstate(all="ignore"):
             rates = pull * self._rates[0, place] + coupling * self._rates[1, place]
-            slopes: Array = 1 - rates / (
-                pull * self._forces[0, place] + coupling * self._forces[1, place]
-            )
+            slopes: Array = 1 - rates / (pull * self._forces[0, place] + coupling * self._forces[1, place])
         return slopes
 
     def _fall(self, level: Array, row: Integers, node: Integers, slopes: Array, sign: Array) -> Array:

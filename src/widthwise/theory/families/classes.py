@@ -86,8 +86,7 @@ class ClassPoints(Equations):
     def joined(cls, families: Sequence[ClassFamily], n_points: Sequence[int]) -> ClassPoints:
         """So many points of each of the families, one family after the other."""
         roles = [
-            (f.moving, f.n_known, f.n_awake, ROOTS.index(f.larger), ROOTS.index(f.smaller))
-            for f in families
+            (f.moving, f.n_known, f.n_awake, ROOTS.index(f.larger), ROOTS.index(f.smaller)) for f in families
         ]
         return cls(families[0].setting, *np.repeat(np.array(roles), n_points, axis=0).T)
 
