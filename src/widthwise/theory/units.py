@@ -297,12 +297,11 @@ class UnitTable:
         cell = np.zeros(takes.shape, dtype=int)
         has_root, is_tiny, may_hide = (np.zeros(takes.shape, dtype=bool) for _ in range(3))
         for which in searched:
-            block, own = np.s_[:, :], np.ones((), dtype=bool)
+            block: tuple[Any, slice] = np.s_[:, :]
+            own = takes == ROOTS.index(which)
             if len(kinds) > 1:
-                own = takes == ROOTS.index(which)
-                columns = np.flatnonzero(own.any(axis=0))
-                rows, columns = np.flatnonzero(own.any(axis=1)), slice(columns[0], columns[-1] + 1)
-                block = (slice(None) if rows.size == pull.size else rows, columns)
+                rows, columns = np.flatnonzero(own.any(axis=1)), np.flatnonzero(own.any(axis=0))
+                block = slice(None) if rows.size == pull.size else rows, slice(columns[0], columns[-1] + 1)
                 own = own[block]
             found = self._cells_of(
                 level[block[0]],
