@@ -335,43 +335,57 @@ class Family(Equations):
         if not is_false.any():
             return last, last, far, bad
         found, is_closed = [last], np.zeros(far.size, dtype=bool)
-        last, far, shortest = last[np.arange(far.size)], far.copy(), np.abs(far - last.u)
-        way, known = np.sign(far - first), nodes
-        edges = np.append(known.u, bad)
+        last, far, way = last[np.arange(far.size)], far.copy(), np.sign(far - first)
+        known, edges = nodes, np.append(nodes.u, bad)
         for sign in (1.0, -1.0):
             rows = np.nonzero(is_false & (way == sign))[0]
-            ahead = np.where(sign * (known.u - far[rows, None]) > 0, sign * known.u, np.inf)
-            place = np.argmin(ahead, axis=1)
-            has_goal = np.isfinite(ahead[np.arange(rows.size), place])
-            goal = np.where(has_goal, known.u[place], sign * np.max(sign * edges))
-            step = sign * shortest[rows]
-            for _ in range(_N_WALK):
-                if not rows.size:
-                    break
-                new, u, count = self._strides(last[rows], step, goal)
-                every, is_all = np.arange(rows.size), count == len(_STRIDES)
-                best = new[np.maximum(count - 1, 0) * rows.size + every]
-                is_there = (count > 0) & (best.u == goal)
-                meets = np.max(np.abs(known.z[place] - best.z), axis=1) < 1e-6
-                is_closed[rows] = is_there & has_goal & meets
-                # What is on the way, up to a node that is known.
-                n_new = np.minimum(count, np.count_nonzero((u != goal) | ~has_goal, axis=0))
-                moves = np.nonzero(n_new)[0]
-                last.put(rows[moves], new[(n_new[moves] - 1) * rows.size + moves])
-                found.append(new[(np.arange(len(u))[:, None] < n_new).ravel()])
-                missed = u[np.minimum(count, len(u) - 1), every]
-                behind = np.where(is_there | is_all, 0.5 * (last.u[rows] + goal), missed)
-                far[rows] = np.where(is_closed[rows], goal, behind)
-                step = step * np.where(is_all, _FASTER, np.where(count > 0, 1.0, 1 / _FASTER))
-                goes_on = ~is_there & (np.abs(step) >= shortest[rows])
-                rows, goal, place, has_goal, step = (
-                    each[goes_on] for each in (rows, goal, place, has_goal, step)
-                )
+            if rows.size:
+                edge = sign * np.max(sign * edges)
+                new, ends, far[rows], is_closed[rows] = self._walk(last[rows], far[rows], known, edge)
+                last.put(rows, ends)
+                found += new
             known = Points.joined([known, *found])
         ahead = np.where(is_closed, far, last.u)[:, None]
         passed = np.any((bad - first[:, None]) * (bad - ahead) <= 0, axis=0)
         last, far = last[~is_closed], far[~is_closed]
         return Points.joined(found), last, far, np.append(bad[~passed], far)
+
+    def _walk(
+        self, last: Points, far: Array, known: Points, edge: float
+    ) -> tuple[list[Points], Points, Array, Bools]:
+        """What is found on the way from each of some points to the next node that is known behind ``far``, or
+        to the edge where there is none.
+
+        Also the last points, places behind them, and whether the nodes were met, on the same curve.
+        """
+        every, step = np.arange(far.size), far - last.u
+        sign, shortest = np.sign(step), np.abs(step)
+        ahead = np.where(sign[:, None] * (known.u - far[:, None]) > 0, sign[:, None] * known.u, np.inf)
+        place = np.argmin(ahead, axis=1)
+        has_node = np.isfinite(ahead[every, place])
+        goal = np.where(has_node, known.u[place], edge)
+        found, rows, has_met = [], every, np.zeros(far.size, dtype=bool)
+        for _ in range(_N_WALK):
+            if not rows.size:
+                break
+            to, is_node = goal[rows], has_node[rows]
+            new, u, count = self._strides(last[rows], step[rows], to)
+            column, is_all = np.arange(rows.size), count == len(_STRIDES)
+            best = new[np.maximum(count - 1, 0) * rows.size + column]
+            is_there = (count > 0) & (best.u == to)
+            meets = np.max(np.abs(known.z[place[rows]] - best.z), axis=1) < 1e-6
+            has_met[rows] = is_there & is_node & meets
+            # What is on the way, up to a node that is known.
+            n_new = np.minimum(count, np.count_nonzero((u != to) | ~is_node, axis=0))
+            moves = np.nonzero(n_new)[0]
+            last.put(rows[moves], new[(n_new[moves] - 1) * rows.size + moves])
+            found.append(new[(np.arange(len(u))[:, None] < n_new).ravel()])
+            missed = u[np.minimum(count, len(u) - 1), column]
+            behind = np.where(is_there | is_all, 0.5 * (last.u[rows] + to), missed)
+            far[rows] = np.where(has_met[rows], to, behind)
+            step[rows] *= np.where(is_all, _FASTER, np.where(count > 0, 1.0, 1 / _FASTER))
+            rows = rows[~is_there & (np.abs(step[rows]) >= shortest[rows])]
+        return found, last, far, has_met
 
     def _strides(self, here: Points, step: Array, goal: Array) -> tuple[Points, Array, Integers]:
         """Points at longer and longer strides from some, no farther than to their goals, stride by stride.
