@@ -1232,3 +1232,21 @@ def test_what_is_lost_in_a_jump_is_listed():
         is_own = np.isclose(before.readout_values, size, rtol=1e-9)
         jump = float((behind.weight_overlap - before.weight_overlap)[is_own][0])
         assert sign * jump > 0.01 and there.overlap_jump == pytest.approx(jump, rel=1e-3)
+
+
+def test_a_curve_that_ends_at_no_alpha_warns_of_nothing():
+    """Narrow mixtures and a threshold: ln α is above 709 at the end of the curve with all units learnt."""
+    problem = ww.Problem(
+        "0.05352*(relu(x)+0.1*step(x))",
+        ww.weights.GaussianMixture.normalised(
+            (-0.304, -0.1623, 0.5975, 0.6518),
+            (1.4055, 0.0499, 0.2775, 0.2956),
+            (0.5264, 0.1637, 0.2828, 0.0271),
+        ),
+        normalised([0.4094, 0.8644, 0.9395, 1.2308], [0.0102, 0.3947, 0.3134, 0.2817]),
+        ww.channels.Sign(shift=-1.265),
+        0.2503,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ww.solve(problem, 0.0344).is_converged

@@ -334,8 +334,8 @@ def _reach(problem: Problem, theory: str) -> float:
         return np.inf  # solved at given α, without a table in it
     traced = [f for f in specialised_families(problem, theory) if len(f.curve[0])]
     most = max((f.n_learnt for f in traced), default=0)
-    tops = [f.curve[0].log_alpha[-1] for f in traced if f.n_learnt == most]
-    return float(np.exp(max(tops))) if tops else np.inf
+    top = max((f.curve[0].log_alpha[-1] for f in traced if f.n_learnt == most), default=np.inf)
+    return float(np.exp(top)) if top < np.log(ALPHA_RANGE[1]) else np.inf
 
 
 def _rank(found: list[Solution]) -> list[Solution]:
