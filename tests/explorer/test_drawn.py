@@ -6,12 +6,14 @@ the points themselves to nine digits.
 
 import itertools
 import json
+import math
 
 import numpy as np
 import pytest
 
 import widthwise as ww
 from widthwise.explorer.drawing import curve_text, learning_curve_figure
+from widthwise.explorer.figures import change_words
 from widthwise.explorer.menus import ACTIVATIONS, CHANNELS, INPUTS, READOUTS, WEIGHTS
 from widthwise.explorer.state import DEFAULTS, from_query, problem_fields, problem_of, to_query
 from widthwise.explorer.tasks import quietly
@@ -126,3 +128,29 @@ def test_an_address_written_by_hand(query, words):
     problem, _ = problem_of(problem_fields(state))
     assert problem == ww.Problem(**{"activation": problem.activation.spec, name: text})
     assert from_query(to_query(state)) == state
+
+
+def test_transitions_are_told_in_words():
+    """A size may be learnt, learnt better, lost in the jump of another one, and learnt again."""
+    jumps = [(1.187, 0.0041, 0.097), (1.186, 0.0041, 0.085), (1.187, 0.0045, 0.014), (1.186, 0.0045, -0.083)]
+    jumps += [(1.186, 0.0074, 0.78)]
+    listed = [ww.Transition(v, at, "first-order", (0.9 * at, np.inf), jump, 0.0) for v, at, jump in jumps]
+    said = [text.split(", ")[1].split("; ") for text in change_words(listed, is_discrete=True)]
+    assert [who for who, _ in said] == [
+        "units with |v| = 1.187 are learnt at one stroke",
+        "units with |v| = 1.186 are learnt at one stroke",
+        "units with |v| = 1.187 are learnt better at one stroke",
+        "units with |v| = 1.186 are lost",
+        "units with |v| = 1.186 are learnt at one stroke",
+    ]
+    assert {where for _, where in said} == {
+        f"both solutions are stable from {0.9 * a:.5g} to ∞" for _, a, _ in jumps
+    }
+    smooth = [
+        ww.Transition(math.inf, 0.0, "continuous"),
+        ww.Transition(2.1, 1.7, "first-order", None, 0.4, 0.1),
+    ]
+    first, second = change_words(smooth, is_discrete=False)
+    assert first.startswith("α = 0⁺: continuous transition, units begin to be learnt one after the other, ")
+    assert first.endswith("those with the largest |v| first")
+    assert second == "α = 1.7: first-order transition, many units are learnt at one stroke"

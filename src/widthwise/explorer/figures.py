@@ -146,25 +146,35 @@ def branch_traces(
     return traces
 
 
-def change_words(change: Transition, is_discrete: bool) -> str:
-    """A transition in words."""
-    where = "0⁺" if change.alpha == 0 else f"{change.alpha:.6g}"
+def change_words(changes: Sequence[Transition], is_discrete: bool) -> list[str]:
+    """Transitions in words, in order of α."""
+    found: list[str] = []
+    learnt: set[float] = set()
+    for change in changes:
+        where = "0⁺" if change.alpha == 0 else f"{change.alpha:.6g}"
+        who = _who_changes(change, is_discrete, change.readout in learnt)
+        text = f"α = {where}: {change.kind} transition, {who}"
+        if change.spinodals:
+            low, high = change.spinodals
+            end = f"{high:.5g}" if np.isfinite(high) else "∞"
+            text += f"; both solutions are stable from {low:.5g} to {end}"
+        found.append(text)
+        (learnt.discard if change.overlap_jump < 0 else learnt.add)(change.readout)
+    return found
+
+
+def _who_changes(change: Transition, is_discrete: bool, is_learnt: bool) -> str:
+    """Which units change, and how; some of them may be learnt already."""
+    value, is_jump = f"|v| = {change.readout:.4g}", change.kind == "first-order"
+    at_once = "are learnt better at one stroke" if is_learnt else "are learnt at one stroke"
+    if is_discrete:
+        does = "begin to be learnt" if not is_jump else "are lost" if change.overlap_jump < 0 else at_once
+        return f"units with {value} {does}"
+    if is_jump:
+        return f"many units {at_once}"
     if np.isinf(change.readout):  # of a law without a largest |v|
-        who = "units begin to be learnt one after the other, those with the largest |v| first"
-    elif is_discrete:
-        who = f"units with |v| = {change.readout:.4g} begin to be learnt"
-    else:
-        who = (
-            f"units begin to be learnt one after the other, from the largest |v| = {change.readout:.4g} down"
-        )
-    if change.kind == "first-order":
-        who = who.replace("begin to be learnt", "are learnt at one stroke", 1)
-    text = f"α = {where}: {change.kind} transition, {who}"
-    if change.spinodals:
-        low, high = change.spinodals
-        end = f"{high:.5g}" if np.isfinite(high) else "∞"
-        text += f"; both solutions are stable from {low:.5g} to {end}"
-    return text
+        return "units begin to be learnt one after the other, those with the largest |v| first"
+    return f"units begin to be learnt one after the other, from the largest {value} down"
 
 
 def _change_marks(

@@ -98,18 +98,17 @@ def _frame(result: CurveResult, value: float) -> Frame:
                         "y": _rounded(y[start:stop][good]),
                     }
                 )
-    is_discrete = result.problem.readouts.is_discrete
     changes = [
         {"alpha": float(f"{c.alpha:.{_DIGITS}g}"), "isJump": c.kind == "first-order"}
         for c in result.changes
         if c.alpha > 0
     ]
-    words = "; ".join(change_words(c, is_discrete) for c in result.changes) or "No transition in this range"
+    words = "; ".join(change_words(result.changes, result.problem.readouts.is_discrete))
     return {
         "value": value,
         "lines": lines,
         "changes": changes,
-        "words": f"{words}.",
+        "words": f"{words or 'No transition in this range'}.",
         "quantity": result.quantity,
     }
 

@@ -134,5 +134,5 @@ def _listing(result: CurveResult) -> Any:
     """The transitions in words."""
     if not result.changes:
         return html.P(result.note or "No transition in this range.", className="hint")
-    is_discrete = result.problem.readouts.is_discrete
-    return html.Ul([html.Li(change_words(change, is_discrete)) for change in result.changes])
+    words = change_words(result.changes, result.problem.readouts.is_discrete)
+    return html.Ul([html.Li(text) for text in words])
