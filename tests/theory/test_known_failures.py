@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import widthwise as ww
-from invariants import bounded, honest, ranked, rising
+from invariants import bounded, counted, honest, ranked, rising
 from stationarity import stationary
 from transition_checks import transitions_hold
 from widthwise.theory import families
@@ -1250,3 +1250,22 @@ def test_a_curve_that_ends_at_no_alpha_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert ww.solve(problem, 0.0344).is_converged
+
+
+def test_the_barrier_before_known_weights_is_seen_down_to_the_smallest_gaps():
+    """A threshold 29 standard deviations out, a jump and discrete weights: 1 - Q = 1e-231 at the barrier.
+
+    Derivatives of g' stopped there at those for 1e-190, and q̂₂/τ is below the smallest double.
+    """
+    law = ww.weights.Discrete.normalised((-1.19, -1.15, -0.53, 0.56, 1.5), (0.15, 0.11, 0.42, 0.09, 0.23))
+    problem = ww.Problem("0.04729*(step(x)-step(x-1))", law, "rademacher", ww.channels.Sign(-0.6155), 305.7)
+    found = ww.solutions(problem, 14.0)
+    assert [s.is_stable for s in found] == [True, True, False]
+    assert found[0].branch == "universal" and 0 < found[2].excess_error < 1e-100
+    assert counted(found) == [] and stationary(found[2]) == []
+    table = unit_table(problem.activation, problem.seen_weights)
+    x = table.grid[-3]
+    below, here, above = (table(np.array([x * factor])) for factor in (1 - 1e-6, 1.0, 1 + 1e-6))
+    assert here.gap[0] < 1e-190
+    slope = np.log(above.kernel_slope / below.kernel_slope) / 2e-6
+    assert here.kernel_curvature * x / here.kernel_slope == pytest.approx(slope, rel=1e-5)

@@ -48,6 +48,7 @@ _BESIDE = 0.05  # width of panels beside the splitting of a band, where o(u) is 
 MOST_ATOMS = 128
 """Distinct readouts up to which the spectrum is that of the law itself."""
 _CLOSE = 3e-3  # in ln η: nearer than this a difference is an integral (which a splitting within would spoil)
+_LITTLE = -40.0  # ln q̂₂/τ below which γA is q̂₂ to rounding
 
 
 class MatrixPair(NamedTuple):
@@ -114,7 +115,9 @@ class MatrixChannel:
                 step[close] = (width * rates) @ _GAUSS_W
             log_ratio = np.logaddexp(0, before) - np.logaddexp(0, after)
             log_growth = np.where(step > 30, step, np.log(np.expm1(np.minimum(step, 30.0))))
-            log_pull = log_tilt + log_ratio + log_growth - np.log(rate)
+            # γA = q̂₂ (1 + O(q̂₂/τ)), also where q̂₂/τ is below the smallest double.
+            is_little = log_hat - log_tilt < _LITTLE
+            log_pull = np.where(is_little, log_hat, log_tilt + log_ratio + log_growth - np.log(rate))
             inverse = 1 / -np.expm1(-step)
             by_tilt = (
                 1
@@ -123,9 +126,9 @@ class MatrixChannel:
                 + (rate_after * share - rate) * inverse
                 - bend / rate
             )
-            # For q̂₂ << τ this is the difference of large numbers; γA = q̂₂ (1 + O(q̂₂/τ)) there.
+            # For q̂₂ << τ this is the difference of large numbers.
             by_tilt = np.where(apart < 1e-7, 0.0, by_tilt)
-            by_hat = np.where(apart > 0, rest * (inverse - recovered_after) * rate_after, 1.0)
+            by_hat = np.where(~is_little, rest * (inverse - recovered_after) * rate_after, 1.0)
             slope = -mmse_after * recovered_after * rate_after
         return MatrixPair(log_pull, by_tilt, by_hat, before, rate, mmse_after, slope * share, slope * rest)
 

@@ -36,6 +36,7 @@ _LARGEST_LOG = 750.0
 _BLOCK = 64  # rows that are searched at once: they stay in the cache
 _FEW = 4  # units up to which comparing with all of the grid is quicker than running minima
 _SLACK = 1e-8  # of a cell's ends in ln x, beyond the rounding with which it is found
+_LEAST_CURVED = 1e-190  # 1 - Q down to which g'' itself is a double
 _LEAST_GAP = 1e-280  # of 1 - Q, where activations with jumps are still finite
 
 
@@ -94,8 +95,7 @@ def evaluate_units(activation: Activation, weights: WeightLaw, snr: Array) -> Un
     overlap = np.minimum(channel.overlap, 1.0)
     total = float(activation.tail_kernel(1.0))
     kernel_gap = activation.tail_kernel_gap(gap)
-    # g'' diverges at gap = 0 for kinks and jumps, while F' vanishes faster: it is taken a whisker above.
-    curvature = np.minimum(activation.tail_kernel_gap_curvature(np.maximum(gap, 1e-190)), 1e300)
+    curvature = activation.tail_kernel_gap_curvature(np.maximum(gap, _LEAST_CURVED))
     kernel_slope, kernel = activation.tail_kernel_gap_slope(gap), total - kernel_gap
     # Relative accuracy near Q = 1 comes from the gap, near 0 from Q itself.
     is_small = overlap < 0.5
@@ -106,6 +106,12 @@ def evaluate_units(activation: Activation, weights: WeightLaw, snr: Array) -> Un
         curvature[is_small] = activation.tail_kernel_curvature(q)
     # Steep activations have a tiny g' up to where Q is large, and rounding may make it negative.
     kernel_slope, curvature = np.maximum(kernel_slope, 0.0), np.maximum(curvature, 0.0)
+    kernel_curvature = curvature * channel.overlap_slope
+    is_known = (0 < gap) & (gap < _LEAST_CURVED)
+    if is_known.any():
+        kernel_curvature[is_known] = _curvature_of_known(
+            activation, gap[is_known], channel.overlap_slope[is_known]
+        )
     return UnitValues(
         snr,
         overlap,
@@ -113,10 +119,24 @@ def evaluate_units(activation: Activation, weights: WeightLaw, snr: Array) -> Un
         channel.overlap_slope,
         channel.entropy_deficit,
         kernel_slope,
-        curvature * channel.overlap_slope,
+        kernel_curvature,
         kernel_gap,
         kernel,
     )
+
+
+def _curvature_of_known(activation: Activation, gap: Array, overlap_slope: Array) -> Array:
+    """g''(Q) F'(x) where weights are all but known.
+
+    g'' of a kink or a jump, a power of 1 - Q, may be beyond the largest double while the product is not.
+    """
+    least, more = activation.tail_kernel_gap_curvature(_LEAST_CURVED * np.array([1.0, 100.0]))
+    if not least > 0:
+        return np.zeros_like(gap)
+    power = np.log(least / more) / np.log(100.0)
+    with np.errstate(divide="ignore", under="ignore"):
+        product: Array = np.exp(np.log(least) + power * np.log(_LEAST_CURVED / gap) + np.log(overlap_slope))
+    return product
 
 
 # Rows of the table; the first four are all that roots need.
