@@ -25,6 +25,7 @@ LEAST_LOG_SNR = math.log(1e-7)
 """Units of less x are not looked for: they have just begun to be learnt."""
 
 _SOLVED = 1e-9  # residual up to which a root counts; Newton's method leaves 1e-12
+_LITTLE = 1e-9  # q̂₂/τ
 _FEW = 3  # classes up to which all unknowns are moved at once when a root is polished
 
 
@@ -113,7 +114,8 @@ class Equations:
         if is_exact:
             after, known, _ = self.denoiser.evaluate(np.exp(t) + hat)
             gain = known - learnt if float(known) < 0.5 else left - after
-            return gain / (self.gamma * steep), after
+            # A difference of nothing: to first order in q̂₂ it is q̂₂ times the slope.
+            return np.where(hat < _LITTLE * np.exp(t), hat / self.gamma, gain / (self.gamma * steep)), after
         t2 = np.logaddexp(t, np.log(hat)) if self.mu2 else t
         odds, odds2 = self._odds(t), self._odds(t2)
         after = 1 / (1 + np.exp(odds2))
