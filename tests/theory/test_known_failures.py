@@ -1269,3 +1269,63 @@ def test_the_barrier_before_known_weights_is_seen_down_to_the_smallest_gaps():
     assert here.gap[0] < 1e-190
     slope = np.log(above.kernel_slope / below.kernel_slope) / 2e-6
     assert here.kernel_curvature * x / here.kernel_slope == pytest.approx(slope, rel=1e-5)
+
+
+@pytest.mark.slow
+def test_roots_of_several_classes_are_changed_one_after_the_other():
+    """Thirteen sizes, discrete weights and a jump: the equilibrium is next to the fourth best of those traced.
+
+    The error was 0.0056 for 0.0038 over a quarter of a per cent of α.
+    """
+    law = ww.weights.Discrete(
+        (
+            -3.7693768473533544,
+            -0.06075783198453321,
+            0.5671800619416195,
+            1.0882349100931081,
+            1.110502211296163,
+        ),
+        (
+            0.05265616236736987,
+            0.7039822452941503,
+            0.04556167504618305,
+            0.19066365096143134,
+            0.007136266330865428,
+        ),
+    )
+    problem = ww.Problem(
+        "step(x-0.7)", law, ww.readouts.Exponential(6.138, 13), ww.channels.StudentT(0.03745, 2.06), 0.3971
+    )
+    curve = ww.learning_curve(problem, [0.2246, 0.225, 0.2252, 0.2255, 0.227])
+    assert rising(curve) == []
+    assert [np.count_nonzero(s.weight_overlap) for s in curve] == [9, 10, 10, 10, 10]
+
+
+def test_weights_known_beyond_the_smallest_double_raise_no_warning():
+    """Two atoms, one rare and far out, nearly equal readouts, a jump: g' of a known class is infinite."""
+    law = ww.weights.Discrete(
+        (-110.36871668860503, 0.009060538438816918), (8.208661803525592e-05, 0.9999179133819648)
+    )
+    readouts = normalised(
+        [
+            -1.3237121314724039,
+            -1.3081798266157487,
+            -0.8961185354256268,
+            -0.8961149789411176,
+            0.6062534940967503,
+            0.606253634944223,
+        ],
+        [
+            0.14860305290362974,
+            0.2733418333941883,
+            0.1166266592872418,
+            0.01971825897681844,
+            0.21892561124354454,
+            0.22278458419457706,
+        ],
+    )
+    problem = ww.Problem("relu(x)+0.1*step(x)", law, readouts, ww.channels.Sign(0.9589), 2.86)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        found = ww.solutions(problem, 4.675219502526429)
+    assert ranked(found) == [] and found[0].excess_error == 0

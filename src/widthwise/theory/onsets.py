@@ -9,17 +9,19 @@ The other classes of a discrete law leave 0 where v²A = 1 on the branch that th
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from .._arrays import Array
+from ..numerics.in_step import in_step
 from ..numerics.roots import decreasing_root
 from ..problem import Problem
 from .families import specialised_families, universal_solutions
-from .families.classes import ClassFamily, ThresholdFamily
+from .families.classes import ClassFamily, ThresholdFamily, answers
 from .families.equations import Points
 from .families.profile import profile_of
 from .setting import setting_of
@@ -116,16 +118,16 @@ def births(problem: Problem, theory: str = "main") -> tuple[Birth, ...]:
     found = []
     if theory == "main" and math.isfinite(first := onset(problem)):
         found.append(Birth(first, float(np.sqrt(values2[0])), 0))
+    tasks = []
     for family in specialised_families(problem, theory):
         if not isinstance(family, ClassFamily) or family.moving + 1 == values2.size:
             continue
         if len(family.curve[0]) < 2:
             continue
         last = family.moving + 1 if family.smaller is Root.ZERO else values2.size - 1
-        found += [
-            Birth(alpha, float(np.sqrt(values2[k])), k, free_entropy)
-            for k, alpha, free_entropy in _births_along(family, list(range(family.moving + 1, last + 1)))
-        ]
+        tasks.append(partial(_births_along, family, list(range(family.moving + 1, last + 1))))
+    for k, alpha, free_entropy in itertools.chain(*in_step(tasks, answers)):
+        found.append(Birth(alpha, float(np.sqrt(values2[k])), k, free_entropy))
     unique: list[Birth] = []
     for birth in sorted(found, key=lambda b: (b.number, -b.free_entropy, b.alpha)):  # keep the highest
         if not any(b.number == birth.number and abs(b.alpha / birth.alpha - 1) < 1e-9 for b in unique):

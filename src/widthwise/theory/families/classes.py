@@ -170,11 +170,13 @@ class ClassPoints(Equations):
         values = self.setting.units.at_roots(s.snr)
         pull, coupling = s.pull[:, None], s.coupling[:, None]
         pull_rate = s.pair.pull_by_tilt * z_slope[:, 0] + s.pair.pull_by_hat * z_slope[:, 1]
-        driven = pull * values.overlap * pull_rate[:, None] + coupling * values.kernel_slope * z_slope[:, 1:]
-        stiff = 1 - values2 * (pull * values.overlap_slope + coupling * values.kernel_curvature)
-        moves = (s.snr > 0) & np.isfinite(s.snr)
+        # Of weights that are known but for less than the smallest double g' may be infinite.
+        moves = (s.snr > 0) & np.isfinite(s.snr) & np.isfinite(values.kernel_slope)
         found = np.zeros((u.size, 2, values2.size))
         with np.errstate(all="ignore"):
+            driven = pull * values.overlap * pull_rate[:, None]
+            driven += coupling * values.kernel_slope * z_slope[:, 1:]
+            stiff = 1 - values2 * (pull * values.overlap_slope + coupling * values.kernel_curvature)
             found[:, 0] = np.log1p(np.minimum(s.snr, SNR_MAX))
             found[:, 1] = np.where(moves, values2 * driven / stiff / (1 + s.snr), 0.0)
         found[row, :, self.moving] = 0.0

@@ -9,7 +9,7 @@ several neighbours at once to where the next class is.  From there all classes f
 .. math:: x \leftarrow v^2 [A\,F(x) + B\,g'(F(x))]
 
 with the couplings that they make, which ends at a stable solution; Newton's method has the last digits.  What
-is better than anything before is changed in turn.
+is among the best of all that are known is changed in turn.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .classes import ClassFamily, ThresholdFamily
 
 __all__ = ["can_be_exchanged", "exchanged"]
 
-_N_BEST = 3  # solutions at each α that are changed at first
+_N_BEST = 8  # solutions at each α that are changed
 _N_ROUNDS = 12
 _MANY = 16  # classes beyond which several are changed at once, too
 _SEVERAL = (2, 4, 8, 16, 32)
@@ -34,7 +34,6 @@ _MOVED = 0.3  # in ln x: another root
 _SAME = 0.02  # in ln x: the same solution, before it is polished
 _NOTHING = 1e-9  # x that is on its way to 0
 _LEAST, _MOST = 1e-300, 1e300  # in place of 0 and of infinity
-_BETTER = 1e-12  # difference of free entropies that is no rounding
 
 
 Polished = Callable[[float, Array, float, float], Solution | None]
@@ -53,11 +52,13 @@ def exchanged(
 ) -> Iterator[tuple[int, Solution]]:
     """Stable solutions next to the best of those known at each α, with the index of α."""
     there = [_Seen([_snr(setting, s) for s in here if s.is_converged]) for here in known]
-    highest = [max((s.free_entropy for s in here if s.is_converged), default=-np.inf) for here in known]
+    least = []  # free entropy of the last of the best at each α
     changed: list[tuple[int, Solution]] = []
     for i, here in enumerate(known):
         stable = [s for s in here if s.is_stable and isinstance(s.family, ClassFamily | ThresholdFamily)]
-        changed += [(i, s) for s in sorted(stable, key=lambda s: -s.free_entropy)[:_N_BEST]]
+        best = sorted(stable, key=lambda s: -s.free_entropy)[:_N_BEST]
+        least.append(best[-1].free_entropy if len(best) == _N_BEST else -np.inf)
+        changed += [(i, s) for s in best]
     for _ in range(_N_ROUNDS):
         begin: list[tuple[int, Array]] = []
         tried: dict[int, _Seen] = {}
@@ -81,8 +82,7 @@ def exchanged(
                 continue
             there[i].add(_snr(setting, new))
             yield i, new
-            if new.free_entropy > highest[i] + _BETTER * (1 + abs(highest[i])):
-                highest[i] = new.free_entropy
+            if new.free_entropy > least[i]:
                 changed.append((i, new))
 
 
