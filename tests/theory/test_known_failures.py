@@ -1273,7 +1273,7 @@ def test_the_barrier_before_known_weights_is_seen_down_to_the_smallest_gaps():
 
 @pytest.mark.slow
 def test_roots_of_several_classes_are_changed_one_after_the_other():
-    """Thirteen sizes, discrete weights and a jump: the equilibrium is next to the fourth best of those traced.
+    """Thirteen sizes, discrete weights, a jump: the equilibrium is next to the fourth best of those traced.
 
     The error was 0.0056 for 0.0038 over a quarter of a per cent of α.
     """
