@@ -1329,3 +1329,22 @@ def test_weights_known_beyond_the_smallest_double_raise_no_warning():
         warnings.simplefilter("error", RuntimeWarning)
         found = ww.solutions(problem, 4.675219502526429)
     assert ranked(found) == [] and found[0].excess_error == 0
+
+
+def test_a_curve_is_not_walked_along_beyond_every_alpha(monkeypatch):
+    """A jump, very sparse weights, a density of readouts: the curve ends at α = 9e13, where nobody asks."""
+    problem = ww.Problem(
+        "sign(x-0.3)+0.2*x**2", "sparse-gaussian(0.007612)", "gaussian", ww.channels.Laplace(0.9018), 0.8
+    )
+    strides = families.base.Family._strides
+    walked = []
+
+    def noted(self, here, step, goal):
+        walked.extend(zip(here.log_alpha, here.slope * step, strict=True))
+        return strides(self, here, step, goal)
+
+    monkeypatch.setattr(families.base.Family, "_strides", noted)
+    assert ww.solve(problem, 20.0).is_converged
+    nodes, _ = families.specialised_families(problem)[0].curve
+    assert nodes.log_alpha.max() > np.log(1e13)
+    assert not [a for a, rise in walked if a > np.log(1e13) and rise > 0]

@@ -38,6 +38,7 @@ _N_STEP_FIRST, _N_STEP, _NEAR_STEP, _N_STEP_PARTS = 2, 10, 1e-4, 4
 _CREPT = (0.25, 0.06)  # of a bracket whose middle cannot be reached
 _NARROW = 0.15  # width in u of a bracket in which a fold is looked for
 _FAR = np.log(1e14)  # α and 1/α beyond which nothing is computed
+_OUT = np.log(1e13)  # α beyond which a curve on which it rises is not walked along
 _N_PARTS = 16  # of what holds a fold or the end of a curve, all tried at once
 _N_END = 3  # times that what holds an end is parted
 # An end that is no fold of another family is looked for more closely if an α asked for is so near to it in
@@ -331,7 +332,7 @@ class Family(Equations):
         not get there from ``first``. Also the ends there are then, places behind them, and those of the grid
         where nothing is known of the curve. A walk ends at the next node, which it may meet.
         """
-        is_false = self._goes_on(last, self._along(last, far), _SMOOTH)
+        is_false = self._goes_on(last, self._along(last, far), _SMOOTH) & ~_runs_out(last, far - first)
         if not is_false.any():
             return last, last, far, bad
         found, is_closed = [last], np.zeros(far.size, dtype=bool)
@@ -384,6 +385,7 @@ class Family(Equations):
             behind = np.where(is_there | is_all, 0.5 * (last.u[rows] + to), missed)
             far[rows] = np.where(has_met[rows], to, behind)
             step[rows] *= np.where(is_all, _FASTER, np.where(count > 0, 1.0, 1 / _FASTER))
+            is_there |= _runs_out(last[rows], sign[rows])
             rows = rows[~is_there & (np.abs(step[rows]) >= shortest[rows])]
         return found, last, far, has_met
 
@@ -851,6 +853,12 @@ def _with_sides(
     flags = [is_joined, ~is_step[is_low], np.ones(int(is_high.sum()), dtype=bool)]
     order = np.argsort(everything.u, kind="stable")
     return everything[order], np.concatenate(flags)[order]
+
+
+def _runs_out(points: Points, way: Array) -> Bools:
+    """Where α is beyond what is computed, and rises on the way."""
+    runs_out: Bools = (points.log_alpha > _OUT) & (points.slope * way > 0)
+    return runs_out
 
 
 def _choose(condition: np.ndarray, one: Points, other: Points) -> Points:
