@@ -1348,3 +1348,14 @@ def test_a_curve_is_not_walked_along_beyond_every_alpha(monkeypatch):
     nodes, _ = families.specialised_families(problem)[0].curve
     assert nodes.log_alpha.max() > np.log(1e13)
     assert not [a for a, rise in walked if a > np.log(1e13) and rise > 0]
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e5, 1e12])
+def test_outputs_of_any_size_have_the_same_solution(size):
+    """Where some weights are known B was looked for between e^-40 and e^60, and B goes as 1/σ²."""
+    one, other = (
+        ww.solve(ww.Problem(f"{s}*sign(x)", "rademacher", "four-point", 0.1 * s**2, 0.5), 1.0)
+        for s in (1.0, size)
+    )
+    assert 0 < one.excess_error == pytest.approx(other.excess_error / size**2, rel=1e-9)
+    assert other.weight_overlap == pytest.approx(one.weight_overlap, abs=1e-9)

@@ -36,7 +36,7 @@ _LARGEST_LOG = 750.0
 _BLOCK = 64  # rows that are searched at once: they stay in the cache
 _FEW = 4  # units up to which comparing with all of the grid is quicker than running minima
 _SLACK = 1e-8  # of a cell's ends in ln x, beyond the rounding with which it is found
-_LEAST_CURVED = 1e-190  # 1 - Q down to which g'' itself is a double
+_LEAST_CURVED, _MOST_CURVED = 1e-190, 1e300  # 1 - Q down to which g'' itself is a double, if it is no larger
 _LEAST_GAP = 1e-280  # of 1 - Q, where activations with jumps are still finite
 
 
@@ -95,7 +95,7 @@ def evaluate_units(activation: Activation, weights: WeightLaw, snr: Array) -> Un
     overlap = np.minimum(channel.overlap, 1.0)
     total = float(activation.tail_kernel(1.0))
     kernel_gap = activation.tail_kernel_gap(gap)
-    curvature = activation.tail_kernel_gap_curvature(np.maximum(gap, _LEAST_CURVED))
+    curvature = np.minimum(activation.tail_kernel_gap_curvature(np.maximum(gap, _LEAST_CURVED)), _MOST_CURVED)
     kernel_slope, kernel = activation.tail_kernel_gap_slope(gap), total - kernel_gap
     # Relative accuracy near Q = 1 comes from the gap, near 0 from Q itself.
     is_small = overlap < 0.5
@@ -131,8 +131,8 @@ def _curvature_of_known(activation: Activation, gap: Array, overlap_slope: Array
     g'' of a kink or a jump, a power of 1 - Q, may be beyond the largest double while the product is not.
     """
     least, more = activation.tail_kernel_gap_curvature(_LEAST_CURVED * np.array([1.0, 100.0]))
-    if not least > 0:
-        return np.zeros_like(gap)
+    if not 0 < least < _MOST_CURVED:
+        return np.asarray(min(least, _MOST_CURVED) * overlap_slope)
     power = np.log(least / more) / np.log(100.0)
     with np.errstate(divide="ignore", under="ignore"):
         product: Array = np.exp(np.log(least) + power * np.log(_LEAST_CURVED / gap) + np.log(overlap_slope))
