@@ -25,7 +25,7 @@ from .classes import ClassFamily, ThresholdFamily
 
 __all__ = ["can_be_exchanged", "exchanged"]
 
-_N_BEST = 8  # solutions at each α that are changed
+_N_BEST = 8  # solutions at each α that are changed at first; then what is better than the last of them
 _N_ROUNDS = 12
 _MANY = 16  # classes beyond which several are changed at once, too
 _SEVERAL = (2, 4, 8, 16, 32)
