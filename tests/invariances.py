@@ -73,7 +73,7 @@ def split_weight(drawn: Drawn, rng: np.random.Generator) -> Variant | None:
 
 def scaled_output(drawn: Drawn, rng: np.random.Generator) -> Variant | None:
     """σ → cσ with the noise in proportion: the same problem in other units."""
-    factor = float(np.exp(rng.uniform(-3, 3)))
+    factor = float(np.exp(rng.uniform(-3, 3)) if rng.random() < 0.5 else 10 ** rng.uniform(-10, 10))
     channels, channel = ww.channels, drawn.problem.channel
     shift = None if channel.shift is None else factor * channel.shift
     entropy_shift = 0.0

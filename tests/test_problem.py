@@ -5,6 +5,7 @@ import dataclasses
 import json
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -130,3 +131,30 @@ def test_from_dict_names_what_it_does_not_know():
     with pytest.raises(ValueError, match=r"no \['alpha'\]"):
         Problem.from_dict({"alpha": 2.0})
     assert Problem.from_dict({}) == Problem()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"activation": "1e70*tanh(x)"}, "from 1e-60 to 1e+60"),
+        ({"activation": "1e-70*x**2"}, "measure outputs and labels in another unit"),
+        ({"activation": "1e-30*tanh(x)+1"}, "is constant"),
+        ({"activation": "3"}, "is constant"),
+        ({"channel": 1e-40}, "noise must be from 1e-26 to 1e+60 times the variance"),
+        ({"channel": channels.Laplace(1e70)}, "noise must be from 1e-26 to 1e+60 times the variance"),
+        ({"channel": channels.Probit(1e-40, 0.0)}, "noise must be from 1e-26 to 1e+60 times the variance"),
+        (
+            {"activation": "1e-13*relu(x)", "channel": channels.Sign()},
+            "the mean of the output must be stated",
+        ),
+    ],
+)
+def test_sizes_beyond_what_is_computed_are_refused(change, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        Problem(**change)
+
+
+@pytest.mark.parametrize("size", [1e-55, 1e-9, 1e9, 1e55])
+def test_outputs_may_be_measured_in_any_unit(size):
+    problem = Problem(f"{size!r}*tanh(x)", channel=channels.Laplace(1e-20 * size**2))
+    assert problem.output_power == pytest.approx(size**2 * Problem("tanh").output_power, rel=1e-12)

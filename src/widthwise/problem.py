@@ -20,10 +20,12 @@ from .ingredients.weights import WeightLaw
 
 __all__ = ["NOISELESS", "WORDS", "NoiselessLimitWarning", "Problem", "bad_values", "read_part"]
 
-
 NOISELESS = 1e-12
 """Noise, as a fraction of the variance of the output, that stands for none."""
-
+NOISES = (1e-26, 1e60)
+"""Noise, as a multiple of the variance of the outputs of a unit, that is computed with."""
+OUTPUT_SIZES = (1e-60, 1e60)
+"""Where fourth powers of outputs, also over what is left of them, are doubles."""
 
 NO_QUADRATIC_PART = 1e-28
 """μ₂² as a fraction of the variance of the output up to which it is the rounding of an odd activation."""
@@ -102,13 +104,14 @@ class Problem(Shown):
             if isinstance(value, BadValue):
                 raise value
             object.__setattr__(self, name, value)
-        self._require_variance()
-        self._require_shift()
+        variance = self._required_variance()
+        self._require_shift(variance)
         self._require_rotations()
         if snr is not None:
             object.__setattr__(self, "channel", channels.Gaussian(noise_from(snr, self.output_power)))
         elif _is_zero(noise) or _is_zero(channel):
             self._take_limit()
+        self._require_ordinary_noise(variance)
 
     def _take_limit(self) -> None:
         tiny = NOISELESS * self.output_power
@@ -120,18 +123,42 @@ class Problem(Shown):
             stacklevel=3,
         )
 
-    def _require_variance(self) -> None:
-        mean, square = self.activation.hermite[0], self.activation.second_moment
-        if square - mean**2 < 1e-14 * max(1.0, square):
+    def _required_variance(self) -> float:
+        """Of the outputs of a unit; refused where it cannot be computed with."""
+        mean, square = float(self.activation.hermite[0]), float(self.activation.second_moment)
+        variance = square - mean**2
+        if not variance > 1e-14 * square:
             raise BadValue(
                 "activation",
                 f"{{field}} {self.activation.name!r} is constant: there is nothing to learn",
                 remedy="choose another",
             )
+        size = math.sqrt(variance)
+        if not (OUTPUT_SIZES[0] <= size and square <= OUTPUT_SIZES[1] ** 2):
+            raise BadValue(
+                "activation",
+                f"{{field}} must have outputs of a size from {OUTPUT_SIZES[0]:g} to {OUTPUT_SIZES[1]:g} "
+                "(standard deviation for Gaussian inputs)",
+                size,
+                "measure outputs and labels in another unit",
+            )
+        return variance
 
-    def _require_shift(self) -> None:
+    def _require_ordinary_noise(self, variance: float) -> None:
+        noise = getattr(self.channel, "noise", 0.0)
+        if noise and not NOISES[0] * variance <= noise <= NOISES[1] * variance:
+            raise BadValue(
+                "channel",
+                f"noise must be from {NOISES[0]:g} to {NOISES[1]:g} times the variance of the outputs of a "
+                f"unit, here {variance:.4g}",
+                float(noise),
+                "what is learnt goes as a power of the noise long before",
+            )
+
+    def _require_shift(self, variance: float) -> None:
         mean, v = self.hermite[0], self.readouts.mean
-        if self.channel.is_additive or self.channel.shift is not None or abs(mean * v) < 1e-12:
+        is_centred = abs(mean * v) < 1e-12 * math.sqrt(variance)
+        if self.channel.is_additive or self.channel.shift is not None or is_centred:
             return
         shift = " (0 if labels are made from the centred output), or take centred readouts"
         in_text = "add shift=, as in sign:shift=0," + shift

@@ -15,7 +15,7 @@ from invariants import bounded, counted, honest, ranked, rising
 from stationarity import stationary
 from transition_checks import transitions_hold
 from widthwise.theory import families
-from widthwise.theory.families.base import _with_sides
+from widthwise.theory.families.base import with_sides
 from widthwise.theory.families.equations import Points
 from widthwise.theory.units import Root, unit_table
 
@@ -1202,7 +1202,7 @@ def test_a_gap_behind_a_step_stays(has_moved):
     low, high = (nodes[np.array([k])] for k in (0, 1))
     low.u, high.u = low.u + 0.4, high.u - 0.4 * has_moved
     is_step, is_joined = np.ones(1, dtype=bool), np.array([True, False, False])
-    everything, joined = _with_sides(nodes, is_joined, np.zeros(1, dtype=int), low, high, is_step)
+    everything, joined = with_sides(nodes, is_joined, np.zeros(1, dtype=int), low, high, is_step)
     assert everything.u == pytest.approx([0, 0.4, 0.6, 1, 2] if has_moved else [0, 0.4, 1, 2])
     assert joined.tolist() == [True, False, *([True] if has_moved else []), False, False]
 
@@ -1350,12 +1350,71 @@ def test_a_curve_is_not_walked_along_beyond_every_alpha(monkeypatch):
     assert not [a for a, rise in walked if a > np.log(1e13) and rise > 0]
 
 
-@pytest.mark.parametrize("size", [1e-3, 1e5, 1e12])
-def test_outputs_of_any_size_have_the_same_solution(size):
-    """Where some weights are known B was looked for between e^-40 and e^60, and B goes as 1/σ²."""
+@pytest.mark.parametrize("size", [1e-50, 1e-12, 1e-3, 1e5, 1e12, 1e50])
+@pytest.mark.parametrize(
+    ("activation", "weights", "readouts", "alpha"),
+    [
+        ("sign(x)", "rademacher", "four-point", 1.0),
+        ("relu(x)", "uniform", "uniform", 2.0),
+        ("0.7*he2(x)+0.3*he3(x)", "sparse-gaussian(0.1)", "four-point", 0.7),
+    ],
+)
+def test_outputs_of_any_size_have_the_same_solution(activation, weights, readouts, alpha, size):
+    """B goes as 1/σ²: looked for in a fixed range, it gave the wrong equilibrium, converged."""
     one, other = (
-        ww.solve(ww.Problem(f"{s}*sign(x)", "rademacher", "four-point", 0.1 * s**2, 0.5), 1.0)
+        ww.solve(ww.Problem(f"{s!r}*({activation})", weights, readouts, 0.1 * s**2, 0.5), alpha)
         for s in (1.0, size)
     )
     assert 0 < one.excess_error == pytest.approx(other.excess_error / size**2, rel=1e-9)
     assert other.weight_overlap == pytest.approx(one.weight_overlap, abs=1e-9)
+    assert other.mutual_information == pytest.approx(one.mutual_information, rel=1e-9)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e9])
+def test_kinds_of_roots_are_counted_in_outputs_of_any_size(size):
+    """Two atoms that are near each other: units have three stable roots for some B/A, which go as 1/σ²."""
+    law = standardised(np.array([-1.0, 0.9, 1.2]), np.array([0.5, 0.3, 0.2]))
+    activations = [ww.Problem(f"{s!r}*tanh(10*x)", law).activation for s in (1.0, size)]
+    assert [unit_table(activation, law).n_sections for activation in activations] == [3, 3]
+
+
+def test_three_roots_are_seen_where_few_couplings_have_them():
+    """φ of sign(x) with binary weights falls twice about B/A = 3.4 only, first next to 0."""
+    table = unit_table(ww.Problem("sign(x)").activation, ww.weights.Rademacher())
+    falls = np.diff(table.log_level(np.ones(3), np.array([2.7, 3.37, 4.5])), axis=1) < -1e-9
+    assert (falls[:, 1:] & ~falls[:, :-1]).sum(axis=1).tolist() == [1, 2, 1]
+    assert table.n_sections == 3
+
+
+def test_units_that_begin_to_be_learnt_before_a_jump_of_the_profile_sets_in():
+    """Behind the onset, over 0.6 % of α, no solution was found: where the jump enters the support a few units
+    in a million are learnt, and rounding of B decides how many."""
+    problem = ww.Problem("x*tanh(x)", "rademacher", "uniform", ww.channels.StudentT(0.02058, 3.339), 2.786)
+    alphas = np.concatenate([np.geomspace(1.3, 1.62, 20), np.linspace(1.5335, 1.546, 21)])
+    curve = ww.learning_curve(problem, np.sort(alphas))
+    assert [s.status for s in curve] == ["converged"] * alphas.size
+    assert rising(curve) == []
+    for s in curve:
+        assert honest(s) + bounded(s) + stationary(s) == []
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [
+        ww.Problem("tanh(2*x)", channel=ww.channels.Sign(45.0)),
+        ww.Problem("relu", "rademacher", "four-point", ww.channels.Sign(-30.0), 1.7),
+        ww.Problem("gelu", "uniform", "uniform", ww.channels.Probit(0.01, 40.0), 0.3),
+    ],
+    ids=["odd", "discrete", "density"],
+)
+def test_labels_that_are_always_the_same_teach_nothing(problem):
+    """A threshold so far out that other labels are rarer than the smallest double."""
+    for alpha in (1e-3, 1.0, 1e4):
+        s = ww.solve(problem, alpha)
+        assert s.status == "converged" and s.is_stable and s.branch == "universal"
+        assert honest(s) + bounded(s) == []
+        assert s.mutual_information == 0 and s.matrix_overlap_centred == 0
+        assert s.excess_error == pytest.approx(
+            0.5 * problem.hermite[2] ** 2 + problem.activation.tail_kernel(1.0), rel=1e-12
+        )
+    assert list(ww.transitions(problem, 100.0)) == []

@@ -33,6 +33,7 @@ THEORIES = ("main", "factorised")
 MOST_CLASSES = 1000
 """Sizes of readouts up to which problems with a matrix part are solved."""
 _MOST_TILTED = 64  # sizes of readouts up to which the spectrum is computed if mu_2 = 0
+_ORDINARY = 10.0  # |ln g(1)|
 _LEAST = 1e-290  # stands for 0 in logarithms: overlaps closer to 1 than this are 1
 
 
@@ -96,6 +97,12 @@ class Setting:
     def log_hat_scale(self) -> float:
         """ln of q̂₂/B = γμ₂²."""
         return float(np.log(self.gamma * self.mu2_squared)) if self.mu2_squared > 0 else -np.inf
+
+    @property
+    def log_coupling_unit(self) -> float:
+        """ln of the unit of B, 1/g(1): 0 for outputs of all ordinary sizes, which so have the same grids."""
+        size = float(np.log(self.kernel_total)) if self.kernel_total > 0 else 0.0
+        return -size if abs(size) > _ORDINARY else 0.0
 
     def output_gap(self, matrix_mmse: Array, kernel_gap: Array) -> Array:
         """r_K - q_K = μ₂²/2 (r₂ - q₂) + E v²[g(1) - g(𝒬)]."""

@@ -685,7 +685,8 @@ def unit_table(activation: Activation, weights: WeightLaw) -> UnitTable:
 
 @lru_cache(maxsize=64)
 def _count_sections(table: UnitTable) -> int:
-    coupling = np.logspace(-10, 10, 101)
+    total = float(table.activation.tail_kernel(1.0))
+    coupling = np.logspace(-12, 12, 1201) / (total if total > 0 else 1.0)
     is_falling = np.diff(table.log_level(np.ones(coupling.size), coupling), axis=1) < -1e-9
     starts = is_falling[:, 1:] & ~is_falling[:, :-1]
     return 1 + int((starts.sum(axis=1) + is_falling[:, 0]).max())

@@ -23,7 +23,7 @@ from ..setting import Setting
 from ..solution import Solution
 from .equations import Equations, Points
 
-__all__ = ["Crossings", "Family", "Question"]
+__all__ = ["Crossings", "Family", "Question", "with_sides"]
 
 _N_BEND, _NEAR_BEND = 24, 1e-6  # steps on the way to a sharp bend, and how near in u they lead
 _LOST = 2.0  # width in u over which a curve may be lost at a bend
@@ -427,7 +427,7 @@ class Family(Equations):
         low, high, is_step = self._narrowed(nodes[left], nodes[left + 1], _N_STEP_FIRST)
         left, low, high = left[is_step], low[is_step], high[is_step]
         self._steps, self.before_steps = np.stack([low.u, high.u]), low.u
-        return _with_sides(nodes, is_joined, left, low, high, is_step[is_step])
+        return with_sides(nodes, is_joined, left, low, high, is_step[is_step])
 
     def _narrowed(self, low: Points, high: Points, n_rounds: int) -> tuple[Points, Points, Bools]:
         """Neighbours on both sides of steps, nearer to each other; and whether there is a step between."""
@@ -477,7 +477,7 @@ class Family(Equations):
         low, high, is_step = self._narrowed(low[is_asked], high[is_asked], _N_STEP)
         self._steps = self._steps[:, ~is_asked]
         self.before_steps = np.append(self.before_steps, low.u[is_step])
-        sides = _with_sides(nodes, is_joined, left[is_asked], low, high, is_step)
+        sides = with_sides(nodes, is_joined, left[is_asked], low, high, is_step)
         self.__dict__["curve"] = self._refined(*sides)
         self.__dict__.pop("folds", None)
 
@@ -842,7 +842,7 @@ class Family(Equations):
         return is_stuck
 
 
-def _with_sides(
+def with_sides(
     nodes: Points, is_joined: Bools, left: Integers, low: Points, high: Points, is_step: Bools
 ) -> tuple[Points, Bools]:
     """Both sides of steps put between nodes and their next ones: joined to these, not to each other."""

@@ -42,7 +42,6 @@ __all__ = ["ClassFamily", "ClassPoints", "ClassState", "ThresholdFamily", "answe
 _LOGIT = 60.0
 _SAME = 1e-6  # in ln τ and ln B: one solution
 _N_PROJECTION = 6  # steps of Newton's method for ln B alone
-_ORDINARY = 10.0  # |ln g(1)|
 _ALIKE = 0.01  # difference in ln v² of classes that are learnt alike
 _ZERO, _KNOWN = ROOTS.index(Root.ZERO), ROOTS.index(Root.KNOWN)
 
@@ -424,9 +423,7 @@ class ThresholdFamily(Family):
 
     @property
     def grid(self) -> np.ndarray:
-        # B goes as 1/σ². Outputs of all ordinary sizes have one grid.
-        size = np.log(self.setting.kernel_total) if self.setting.kernel_total > 0 else 0.0
-        grid: Array = np.linspace(-40.0, 60.0, 140) - (size if abs(size) > _ORDINARY else 0.0)
+        grid: Array = np.linspace(-40.0, 60.0, 140) + self.setting.log_coupling_unit
         return grid
 
     def log_tilt(self, points: Points) -> np.ndarray:

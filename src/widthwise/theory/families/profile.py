@@ -11,13 +11,13 @@ from functools import cached_property, lru_cache
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..._arrays import Array
+from ..._arrays import Array, Bools, Integers
 from ...numerics.roots import decreasing_root
 from ..matrix_channel import MatrixPair
 from ..setting import Averages, Setting, setting_of
 from ..solution import Solution, readout_grid
 from ..stationary import Stationary, is_maximum_over_profile, solutions_at
-from .base import Family
+from .base import Family, with_sides
 from .continuous_profile import ContinuousProfile
 from .equations import Points, System
 
@@ -101,13 +101,18 @@ class ProfileFamily(Family):
         if start is None and bad.size:
             u = found.u[bad]
             with np.errstate(all="ignore"):
-                ends = np.full(bad.size, _LOG_COUPLING)
-                has_root = (self._shortfall(u, -ends) > 0) & (self._shortfall(u, ends) < 0)
-                bad, u, ends = bad[has_root], u[has_root], ends[has_root]
-                z = decreasing_root(lambda z: self._shortfall(u, z), -ends, ends, atol=_CLOSE)
+                low, high = self._log_couplings(bad.size)
+                has_root = (self._shortfall(u, low) > 0) & (self._shortfall(u, high) < 0)
+                bad, u, low, high = bad[has_root], u[has_root], low[has_root], high[has_root]
+                z = decreasing_root(lambda z: self._shortfall(u, z), low, high, atol=_CLOSE)
             again = super().solved(u, z[:, None])
             found.put(bad[again.is_good], again[again.is_good])
         return found
+
+    def _log_couplings(self, size: int) -> tuple[Array, Array]:
+        """Between which ln B is looked for."""
+        unit = np.full(size, self.setting.log_coupling_unit)
+        return unit - _LOG_COUPLING, unit + _LOG_COUPLING
 
     def _shortfall(self, u: Array, z: Array, *, is_rough: bool = False) -> Array:
         """By how much the odds that τ asks for exceed those of the units; falls with B."""
@@ -116,8 +121,8 @@ class ProfileFamily(Family):
 
     def guess(self, u: np.ndarray) -> np.ndarray:
         with np.errstate(all="ignore"):
-            ends = np.full(u.size, _LOG_COUPLING)
-            z = decreasing_root(lambda z: self._shortfall(u, z, is_rough=True), -ends, ends, atol=1e-3)
+            least, most = self._log_couplings(u.size)
+            z = decreasing_root(lambda z: self._shortfall(u, z, is_rough=True), least, most, atol=1e-3)
             # The grid is too coarse for a law whose support ends within one of its cells.
             bad = np.nonzero(~(np.abs(self._shortfall(u, z)) < 0.3) & (u > _LEAST_TILT))[0]
             if bad.size:
@@ -125,8 +130,8 @@ class ProfileFamily(Family):
                 is_near = (self._shortfall(u[bad], z[bad] - near) > 0) & (
                     self._shortfall(u[bad], z[bad] + near) < 0
                 )
-                low = np.where(is_near, z[bad] - near, -ends[bad])
-                high = np.where(is_near, z[bad] + near, ends[bad])
+                low = np.where(is_near, z[bad] - near, least[bad])
+                high = np.where(is_near, z[bad] + near, most[bad])
                 # Next to a jump of the first units their share is proportional to what B exceeds a limit by.
                 z[bad] = decreasing_root(lambda z: self._shortfall(u[bad], z), low, high, atol=_CLOSE)
             return z[:, None]
@@ -146,10 +151,24 @@ class ProfileFamily(Family):
         off = np.abs(high.z - low.z - 0.5 * step[:, None] * (low.z_slope + high.z_slope))[:, 0]
         return nodes, is_joined | np.append((step < _SHORT) & (off < _MET), False)
 
+    def _refined(self, nodes: Points, is_joined: np.ndarray) -> tuple[Points, np.ndarray]:
+        """As for any family, up to both sides of places that were not found.
+
+        Where the first units are learnt in a jump that enters the support, so few of them are that rounding
+        of B decides their share: the curve has a kink next to a stretch that may not be resolved.
+        """
+        nodes, is_joined = super()._refined(nodes, is_joined)
+        gaps = _gaps(nodes, is_joined)
+        if not gaps.size:
+            return nodes, is_joined
+        low, high = nodes[gaps], nodes[gaps + 1]
+        before, _ = self._last_before(low, high.u)
+        behind, _ = self._last_before(high, low.u)
+        return with_sides(nodes, is_joined, gaps, before, behind, np.ones(gaps.size, dtype=bool))
+
     def interrupted(self, alpha: np.ndarray) -> np.ndarray:
         nodes, is_joined = self.curve
-        is_end = np.abs(nodes.slope) > _RUNS_AWAY
-        gaps = np.nonzero(~is_joined[:-1] & ~(is_end[:-1] & is_end[1:]))[0]
+        gaps = _gaps(nodes, is_joined)
         ends = np.sort(np.stack([nodes.log_alpha[gaps], nodes.log_alpha[gaps + 1]]), axis=0)
         inside = (np.log(alpha)[:, None] > ends[0]) & (np.log(alpha)[:, None] < ends[1])
         return np.nonzero(inside.any(axis=1))[0]
@@ -177,6 +196,13 @@ class ProfileFamily(Family):
             is_stable,
         )
         return solutions_at(setting, "specialised", found)
+
+
+def _gaps(nodes: Points, is_joined: Bools) -> Integers:
+    """After which nodes the curve is interrupted, though α does not run away there."""
+    is_end = np.abs(nodes.slope) > _RUNS_AWAY
+    gaps: Integers = np.nonzero(~is_joined[:-1] & ~(is_end[:-1] & is_end[1:]))[0]
+    return gaps
 
 
 @lru_cache(maxsize=64)

@@ -128,8 +128,9 @@ class ThresholdTable:
 
     def _matched(self, counts: Integers) -> Array:
         """ln B for each n and τ; NaN where there is none."""
-        t, b = (grid.ravel() for grid in np.meshgrid(_LOG_TILT, _LOG_COUPLING, indexing="ij"))
-        short = self._shortfall(t, b)[:, counts].reshape(_LOG_TILT.size, _LOG_COUPLING.size, counts.size)
+        log_coupling = _LOG_COUPLING + self.setting.log_coupling_unit
+        t, b = (grid.ravel() for grid in np.meshgrid(_LOG_TILT, log_coupling, indexing="ij"))
+        short = self._shortfall(t, b)[:, counts].reshape(_LOG_TILT.size, log_coupling.size, counts.size)
         first = np.argmax(short <= 0, axis=1).T  # n, τ
         row, at = np.nonzero((short <= 0).any(axis=1).T & (first > 0))
         cell = first[row, at]
@@ -137,8 +138,8 @@ class ThresholdTable:
         found[row, at] = self._between(
             counts[row],
             _LOG_TILT[at],
-            _LOG_COUPLING[cell - 1],
-            _LOG_COUPLING[cell],
+            log_coupling[cell - 1],
+            log_coupling[cell],
             short[at, cell - 1, row],
             -short[at, cell, row],
             _N_STEPS,

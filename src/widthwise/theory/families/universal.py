@@ -48,7 +48,7 @@ class UniversalFamily(Family):
         full = setting.output_gap(np.ones(1), np.full(1, setting.kernel_total))
         slope = setting.problem.channel.free_entropy_slope(full, setting.power)
         # From where nothing is learnt; labels that hardly depend on what is known of λ need a large B.
-        least = max(float(slope[0]), self._least_slope, 1e-30)
+        least = max(float(slope[0]), self._least_slope, 1e-30 / setting.power)
         low = float(np.log(2 / setting.gamma) + np.log(least) + np.log(1e-16))
         return np.arange(low, low + 150.0, 0.8)
 
@@ -112,17 +112,24 @@ class UniversalFamily(Family):
     def learns_nothing(self) -> bool:
         """Whether B = 0 is a solution.
 
-        Labels that depend on |λ| say nothing where nothing is known of λ; of a linear activation n = Θ(d)
-        samples have told everything.
+        Labels that depend on |λ| say nothing where nothing is known of λ, and constant ones never do; of a
+        linear activation n = Θ(d) samples have told everything.
         """
         setting, channel = self.setting, self.setting.problem.channel
-        if setting.is_linear:
+        if setting.is_linear or self._labels_are_constant:
             return True
         full = setting.output_gap(np.ones(1), np.full(1, setting.kernel_total))
         if setting.power - full[0] >= 1e-12 * setting.power:
             return False
         first = channel.free_entropy_slope(np.array([full[0], 0.5 * setting.power]), setting.power)
         return bool(first[0] <= 1e-9 * first[1])  # both are 0 if labels say nothing at all
+
+    @cached_property
+    def _labels_are_constant(self) -> bool:
+        """Whether other labels than one are rarer than the smallest double (a threshold far out)."""
+        setting = self.setting
+        gap = setting.power * np.array([1.0, 1e-6, 1e-12])
+        return not setting.problem.channel.free_entropy_slope(gap, setting.power).any()
 
     def before_the_curve(self, alpha: np.ndarray) -> tuple[np.ndarray, Points]:
         """Where α is below all that is traced: nothing is learnt yet, and B is proportional to α."""
