@@ -17,6 +17,8 @@ from transition_checks import transitions_hold
 from widthwise.theory import families
 from widthwise.theory.families.base import with_sides
 from widthwise.theory.families.equations import Points
+from widthwise.theory.families.followed import follow
+from widthwise.theory.solver import same_solution
 from widthwise.theory.units import Root, unit_table
 
 
@@ -1418,3 +1420,34 @@ def test_labels_that_are_always_the_same_teach_nothing(problem):
             0.5 * problem.hermite[2] ** 2 + problem.activation.tail_kernel(1.0), rel=1e-12
         )
     assert list(ww.transitions(problem, 100.0)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("factor", [0.98, 1.02])
+def test_what_a_stable_solution_leads_to_is_listed(factor):
+    """Five sizes, five kinds of roots: where the root of another class ends, the curve that is traced does,
+    and the branch goes on for a while with that class moving."""
+    law = ww.weights.Discrete(
+        (
+            -3.7693768473533544,
+            -0.06075783198453321,
+            0.5671800619416195,
+            1.0882349100931081,
+            1.110502211296163,
+        ),
+        (
+            0.05265616236736987,
+            0.7039822452941503,
+            0.04556167504618305,
+            0.19066365096143134,
+            0.007136266330865428,
+        ),
+    )
+    problem = ww.Problem(
+        "step(x-0.7)", law, ww.readouts.Exponential(6.138, 5), ww.channels.StudentT(0.03745, 2.06), 0.3971
+    )
+    begin, there = ww.solutions(problem, 0.255), ww.solutions(problem, 0.255 * factor)
+    stable = [s for s in begin if s.is_stable and s.branch == "specialised" and np.isfinite(s.tilt)]
+    reached = [s for s in (follow(s, 0.255 * factor) for s in stable) if s is not None]
+    assert len(reached) > 15
+    assert all(any(same_solution(s, other) for other in there) for s in reached)

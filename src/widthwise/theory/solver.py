@@ -8,6 +8,7 @@ replaces the spectrum in the specialised solutions by independent Gaussian entri
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 
@@ -28,12 +29,12 @@ from .families import (
 )
 from .families.base import Family
 from .families.classes import ClassFamily, ThresholdFamily
-from .families.exchange import can_be_exchanged, exchanged
+from .families.exchange import SeenRoots, can_be_exchanged, class_snr, exchanged
 from .families.features import has_many_features, solve_features
-from .families.followed import Branch, relaxed, solution_near
+from .families.followed import Branch, follow, relaxed, solution_near
 from .families.many import solve_many
 from .families.universal import can_be_perfect, perfect_solutions
-from .setting import THEORIES, setting_of
+from .setting import THEORIES, Setting, setting_of
 from .solution import CONVERGED, UNRESOLVED, LearningCurve, Solution, equilibrium_of
 
 __all__ = [
@@ -56,6 +57,7 @@ ALPHA_RANGE = (1e-14, 1e12)
 """Where solutions are computed reliably."""
 
 _LONGER = 1e-4  # by how much of α a branch goes beyond the end of a curve
+_NEAR_STEP = 0.1  # in ln α: of the end of a curve from which a branch may go on
 _N_RELAXED = 4  # of the highest solutions, if they are unstable, that are followed down to a stable one
 
 BEYOND = "alpha is beyond what is computed"
@@ -218,6 +220,9 @@ def all_solutions(problem: Problem, alpha: np.ndarray, theory: str = "main") -> 
             found_there = branch.at(a)
             if found_there is not None and not any(same_solution(found_there, other) for other in at[i]):
                 at[i].append(found_there)
+    for i, solution in _beyond_steps(setting, families, alpha):
+        if not any(same_solution(solution, other) for other in at[i]):
+            at[i].append(solution)
     if is_many:
         find = solve_features if has_many_features(setting) else solve_many
         for i, solution in find(setting, alpha):
@@ -254,6 +259,33 @@ def _relaxed(found: list[Solution]) -> list[Solution]:
         if there is not None and not any(same_solution(there, other) for other in [*found, *new]):
             new.append(there)
     return new
+
+
+def _beyond_steps(
+    setting: Setting, families: Sequence[Family], alpha: np.ndarray
+) -> Iterator[tuple[int, Solution]]:
+    """Stable solutions a little beyond the ends of curves at which the root of another class ends.
+
+    The branch goes on: that class is the one that moves from there, up to the fold of α itself.
+    """
+    log_alpha = np.log(alpha)
+    followed = [SeenRoots() for _ in alpha]  # many curves end in one place
+    for family in families:
+        if not family.before_steps.size:
+            continue
+        ends, way = family.step_ends
+        ahead = way * (log_alpha[:, None] - ends.log_alpha)
+        who, which = np.nonzero((ahead > 0) & (ahead < _NEAR_STEP))
+        begin, place = np.unique(which, return_inverse=True)
+        known = family.solutions(ends[begin]) if begin.size else []
+        for i, k in zip(who.tolist(), place.tolist(), strict=True):
+            snr = class_snr(setting, known[k])
+            if not known[k].is_stable or snr in followed[i]:
+                continue
+            followed[i].add(snr)
+            there = follow(known[k], float(alpha[i]))
+            if there is not None:
+                yield i, there
 
 
 @lru_cache(maxsize=64)

@@ -456,6 +456,15 @@ class Family(Equations):
             rows = rows[is_step[rows]]
         return low, high, is_step
 
+    @property
+    def step_ends(self) -> tuple[Points, Array]:
+        """The ends of pieces of the curve on both sides of steps, and which way (±1) α goes beyond each."""
+        nodes, is_joined = self.curve
+        before = np.nonzero(np.isin(nodes.u, self.before_steps) & ~is_joined)[0]
+        before = before[before + 1 < len(nodes)]
+        ends = nodes[np.concatenate([before, before + 1])]
+        return ends, np.sign(ends.slope) * np.repeat([1.0, -1.0], before.size)
+
     def narrow_steps(self, log_alpha: Array | None = None) -> None:
         """Take the curve up to both sides of the steps at which one of these α may lie, or of all."""
         nodes, is_joined = self.curve

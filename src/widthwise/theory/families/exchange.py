@@ -23,7 +23,7 @@ from ..setting import Setting
 from ..solution import Solution
 from .classes import ClassFamily, ThresholdFamily
 
-__all__ = ["can_be_exchanged", "exchanged"]
+__all__ = ["SeenRoots", "can_be_exchanged", "class_snr", "exchanged"]
 
 _N_BEST = 8  # solutions at each α that are changed at first; then what is better than the last of them
 _N_ROUNDS = 12
@@ -51,7 +51,7 @@ def exchanged(
     setting: Setting, alpha: Array, known: Sequence[Sequence[Solution]], polished: Polished
 ) -> Iterator[tuple[int, Solution]]:
     """Stable solutions next to the best of those known at each α, with the index of α."""
-    there = [_Seen([_snr(setting, s) for s in here if s.is_converged]) for here in known]
+    there = [SeenRoots([class_snr(setting, s) for s in here if s.is_converged]) for here in known]
     least = []  # free entropy of the last of the best at each α
     changed: list[tuple[int, Solution]] = []
     for i, here in enumerate(known):
@@ -61,10 +61,10 @@ def exchanged(
         changed += [(i, s) for s in best]
     for _ in range(_N_ROUNDS):
         begin: list[tuple[int, Array]] = []
-        tried: dict[int, _Seen] = {}
+        tried: dict[int, SeenRoots] = {}
         for i, s in changed:
             for start in _starts(setting, s):
-                if start not in (before := tried.setdefault(i, _Seen())):
+                if start not in (before := tried.setdefault(i, SeenRoots())):
                     before.add(start)
                     begin.append((i, start))
         if not begin:
@@ -76,17 +76,17 @@ def exchanged(
             if not x.any() or np.isnan(x).any() or np.isinf(x).all() or x in there[i]:
                 continue
             new = polished(float(alpha[i]), x, *logs)
-            is_other = new is not None and new.is_stable and _snr(setting, new) not in there[i]
+            is_other = new is not None and new.is_stable and class_snr(setting, new) not in there[i]
             there[i].add(x)
             if new is None or not is_other:
                 continue
-            there[i].add(_snr(setting, new))
+            there[i].add(class_snr(setting, new))
             yield i, new
             if new.free_entropy > least[i]:
                 changed.append((i, new))
 
 
-def _snr(setting: Setting, solution: Solution) -> Array:
+def class_snr(setting: Setting, solution: Solution) -> Array:
     """x of every class."""
     assert setting.classes is not None
     nearest = np.abs(solution.readout_values[:, None] ** 2 - setting.classes.values2).argmin(axis=0)
@@ -94,7 +94,7 @@ def _snr(setting: Setting, solution: Solution) -> Array:
     return snr
 
 
-class _Seen:
+class SeenRoots:
     """x of all classes at some solutions; ``in`` asks whether one of them has the same x of every class."""
 
     def __init__(self, snr: Sequence[Array] = ()) -> None:
