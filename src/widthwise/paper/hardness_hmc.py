@@ -111,7 +111,7 @@ def _draw_runs(ax: Any, tables: Tables, law: str) -> None:
     ax.set(xlabel="HMC iteration", title=f"{NAMES[law]}: runs")
     ax.set_ylabel(marks.LABELS["matrix_overlap_centred"])
     if tables.traces:
-        ax.legend(frameon=False, loc="lower right", handlelength=1.2)
+        ax.legend(frameon=False, loc="lower right", handlelength=1.2, ncols=2, columnspacing=1.0)
 
 
 def remarks(tables: Tables) -> list[str]:

@@ -92,8 +92,7 @@ def draw(tables: Tables) -> Figure:
         left.set(xscale="log", ylim=(-0.5, 1.0), xlabel="HMC iteration", ylabel=r"$e_{12}/e_{01} - 1$")
         top = 2.4 * tables.theory.column("excess_error").max()
         right.set(ylim=(0, top), xlabel="HMC iteration", ylabel="half the mean-square difference")
-        left.legend(frameon=False, loc="upper right")
-        right.legend(frameon=False, loc="upper right")
+        figure.legend(frameon=False, loc="outside lower center", ncols=3)
     return figure
 
 
