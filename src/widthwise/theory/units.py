@@ -389,15 +389,7 @@ class UnitTable:
         Ranks are given for each pair of couplings (rows) and unit (columns).
         """
         level = self.log_level(pull, coupling)
-        is_above = level[:, None, :] < np.log(values2)[:, None]
-        is_root = is_above[..., :-1] & ~is_above[..., 1:]
-        # Cells with a root one after the other, those of a pair of couplings and a unit from the lowest up.
-        pair, cells = np.divmod(np.flatnonzero(is_root), is_root.shape[-1])
-        n_roots = np.bincount(pair, minlength=rank.size).reshape(rank.shape)
-        has_root = (rank >= 0) & (rank < n_roots)
-        chosen = np.cumsum(n_roots).reshape(rank.shape) - 1 - rank
-        cell = np.zeros(rank.shape, dtype=int)
-        cell[has_root] = cells[chosen[has_root]]
+        cell, has_root = _ranked_cells(level, np.log(values2), rank)
         result = np.full(rank.shape, np.nan)
         self._fill(result, values2, pull, coupling, level, cell, has_root, is_rough)
         return result
@@ -644,6 +636,41 @@ class UnitTable:
             if active.size == 0:
                 break
         return np.exp(z)
+
+
+def _ranked_cells(level: Array, values: Array, rank: Integers) -> tuple[Integers, Bools]:
+    """The cell in which each row rises through each value for the (rank + 1)-th time from its upper end.
+
+    Also whether there is one. Rows are parted into the stretches on which they rise: each passes a value once
+    at most, and that place is found by bisection.
+    """
+    rises = level[:, 1:] > level[:, :-1]
+    edge = np.diff(rises, axis=1, prepend=False, append=False)
+    row, place = np.nonzero(edge)  # where stretches begin and end, by turns
+    row, first, last = row[::2], place[::2], place[1::2]
+    n_stretches = np.bincount(row, minlength=len(level))
+    behind = np.cumsum(n_stretches)
+    cell, has_root = np.zeros(rank.shape, dtype=int), np.zeros(rank.shape, dtype=bool)
+    left = rank.copy()
+    for number in range(int(n_stretches.max(initial=0))):  # from the upper end of each row
+        rows = np.nonzero(number < n_stretches)[0]
+        which = behind[rows] - 1 - number
+        low, high = first[which], last[which]
+        is_passed = (values > level[rows, low][:, None]) & (values <= level[rows, high][:, None])
+        one, column = np.nonzero(is_passed & (left[rows] == 0))
+        cell[rows[one], column] = _bisected(level, rows[one], values[column], low[one], high[one])
+        has_root[rows[one], column] = True
+        left[rows] -= is_passed
+    return cell, has_root
+
+
+def _bisected(level: Array, row: Integers, value: Array, low: Integers, high: Integers) -> Integers:
+    """The cell between two places of a row, between which it rises, in which it passes a value."""
+    while np.any(high - low > 1):
+        middle = (low + high) // 2
+        is_below = level[row, middle] < value
+        low, high = np.where(is_below, middle, low), np.where(is_below, high, middle)
+    return low
 
 
 def _last_below(level: Array, values: Array) -> Integers:

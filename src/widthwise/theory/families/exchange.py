@@ -25,7 +25,7 @@ from .classes import ClassFamily, ThresholdFamily
 
 __all__ = ["SeenRoots", "can_be_exchanged", "class_snr", "exchanged"]
 
-_N_BEST = 8  # solutions at each α that are changed at first; then what is better than the last of them
+_N_BEST = 8  # solutions at each α that are changed, and what comes out if it is among the best then
 _N_ROUNDS = 12
 _MANY = 16  # classes beyond which several are changed at once, too
 _SEVERAL = (2, 4, 8, 16, 32)
@@ -52,13 +52,13 @@ def exchanged(
 ) -> Iterator[tuple[int, Solution]]:
     """Stable solutions next to the best of those known at each α, with the index of α."""
     there = [SeenRoots([class_snr(setting, s) for s in here if s.is_converged]) for here in known]
-    least = []  # free entropy of the last of the best at each α
+    best: list[list[float]] = []  # free entropies of the best known at each α
     changed: list[tuple[int, Solution]] = []
     for i, here in enumerate(known):
         stable = [s for s in here if s.is_stable and isinstance(s.family, ClassFamily | ThresholdFamily)]
-        best = sorted(stable, key=lambda s: -s.free_entropy)[:_N_BEST]
-        least.append(best[-1].free_entropy if len(best) == _N_BEST else -np.inf)
-        changed += [(i, s) for s in best]
+        stable = sorted(stable, key=lambda s: -s.free_entropy)[:_N_BEST]
+        best.append([s.free_entropy for s in stable])
+        changed += [(i, s) for s in stable]
     for _ in range(_N_ROUNDS):
         begin: list[tuple[int, Array]] = []
         tried: dict[int, SeenRoots] = {}
@@ -71,7 +71,7 @@ def exchanged(
             return
         index = [i for i, _ in begin]
         snr, log_tilt, log_coupling = _settled(setting, np.log(alpha[index]), np.array([x for _, x in begin]))
-        changed = []
+        new_ones = []
         for i, x, *logs in zip(index, snr, log_tilt, log_coupling, strict=True):
             if not x.any() or np.isnan(x).any() or np.isinf(x).all() or x in there[i]:
                 continue
@@ -82,8 +82,9 @@ def exchanged(
                 continue
             there[i].add(class_snr(setting, new))
             yield i, new
-            if new.free_entropy > least[i]:
-                changed.append((i, new))
+            new_ones.append((i, new))
+            best[i] = sorted([*best[i], new.free_entropy], reverse=True)[:_N_BEST]
+        changed = [(i, s) for i, s in new_ones if s.free_entropy >= best[i][-1]]
 
 
 def class_snr(setting: Setting, solution: Solution) -> Array:
@@ -98,22 +99,23 @@ class SeenRoots:
     """x of all classes at some solutions; ``in`` asks whether one of them has the same x of every class."""
 
     def __init__(self, snr: Sequence[Array] = ()) -> None:
-        self._logs: list[Array] = []
-        self._together: Array | None = None
+        self._n, self._logs = 0, np.empty((0, 0))
         for one in snr:
             self.add(one)
 
     def add(self, snr: Array) -> None:
-        self._logs.append(self._log(snr))
-        self._together = None
+        if self._n == len(self._logs):  # room for as many again
+            self._logs = np.resize(self._logs, (2 * self._n + 8, snr.size))
+        self._logs[self._n] = self._log(snr)
+        self._n += 1
 
     def __contains__(self, snr: Array) -> bool:
-        if not self._logs:
+        if not self._n:
             return False
-        if self._together is None:
-            self._together = np.array(self._logs)
-        apart = np.abs(self._together - self._log(snr)).max(axis=1)
-        return bool((apart < _SAME).any())
+        log = self._log(snr)
+        # Most differ in the class that is most apart; few are compared in all.
+        near = np.nonzero(np.abs(self._logs[: self._n, 0] - log[0]) < _SAME)[0]
+        return bool((np.abs(self._logs[near] - log).max(axis=1, initial=0.0) < _SAME).any())
 
     @staticmethod
     def _log(snr: Array) -> Array:

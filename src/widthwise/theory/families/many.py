@@ -14,7 +14,7 @@ are several such numbers: f is maximised in one of them after the other.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -35,6 +35,7 @@ _N_BETWEEN = 5  # of n between neighbours around a maximum
 _N_ROUNDS = 12
 _N_CLIMBS = 40  # steps from a maximum of f to higher ones next to it
 _N_ITERATIONS = 12
+_BLOCK = 256  # solutions that are described at once: Hessians of all their classes
 _N_TURNS = 6  # of searches in n and in m
 _N_TRACED = 16  # classes whose curves are traced, those of the largest |v|
 _REACH = (1, -1, 2, -2)  # changes of n that are tried at a maximum
@@ -223,6 +224,7 @@ class _Search:
         self.alpha = alpha[[line.index for line in lines]]
         self.solved: dict[tuple[int, int], Solution] = {}
         self.tried: set[tuple[int, int]] = set()
+        self._families: dict[tuple[int, ...], ThresholdFamily] = {}
         for k, solution in enumerate(begin or []):
             family = solution.family
             assert isinstance(family, ThresholdFamily)
@@ -345,13 +347,20 @@ class _Search:
         rows_of = _Rows(self.setting, counts[key])
         points = rows_of.at_alpha(np.log(alpha), u, z)
         good = np.nonzero(points.is_good)[0]
-        for own in np.unique(counts[key[good]], axis=0):
-            rows = good[(counts[key[good]] == own).all(axis=1)]
-            found = ThresholdFamily(self.setting, tuple(own.tolist())).solutions(points[rows], alpha[rows])
-            for row, solution in zip(rows, found, strict=True):
-                old = self.solved.get(keys[key[row]])
+        for first in range(0, good.size, _BLOCK):
+            rows = good[first : first + _BLOCK]
+            found = rows_of.only(rows).solutions(points[rows], alpha[rows])
+            for row, solution in zip(rows.tolist(), found, strict=True):
+                own = keys[key[row]]
+                old = self.solved.get(own)
                 if old is None or solution.free_entropy > old.free_entropy:
-                    self.solved[keys[key[row]]] = solution
+                    self.solved[own] = replace(solution, family=self._family(counts[key[row]]))
+
+    def _family(self, counts: Integers) -> ThresholdFamily:
+        own = tuple(counts.tolist())
+        if own not in self._families:
+            self._families[own] = ThresholdFamily(self.setting, own)
+        return self._families[own]
 
     def _between_roots(self) -> Iterator[tuple[int, Solution]]:
         """Solutions in which one class is held between its own roots by what it does to all the others.
