@@ -1451,3 +1451,41 @@ def test_what_a_stable_solution_leads_to_is_listed(factor):
     reached = [s for s in (follow(s, 0.255 * factor) for s in stable) if s is not None]
     assert len(reached) > 15
     assert all(any(same_solution(s, other) for other in there) for s in reached)
+
+
+@pytest.mark.parametrize(
+    ("weights", "readouts", "channel", "gamma"),
+    [
+        ("uniform", "homogeneous", 1e-6, 0.5),
+        ("uniform", "four-point", 1e-6, 1.7),
+        ("sparse-gaussian(0.5)", "uniform", 1e-6, 1.7),
+        ("sparse-gaussian(0.5)", "four-point", ww.channels.StudentT(2.348e-06, 2.015), 1.145),
+    ],
+)
+def test_a_curve_on_which_the_coupling_runs_away_long_before_alpha_does(weights, readouts, channel, gamma):
+    """A quadratic activation with hardly any noise: α is the same to a per cent while B grows a thousandfold,
+    and beyond "could not be resolved"."""
+    problem = ww.Problem("x**2", weights, readouts, channel, gamma)
+    alphas = gamma * np.geomspace(0.1, 100, 25)
+    curve = ww.learning_curve(problem, alphas)
+    assert [s.status for s in curve] == ["converged"] * alphas.size
+    assert rising(curve) == []
+    assert min(s.excess_error for s in curve) < 1e-6 < max(s.excess_error for s in curve)
+    for alpha in gamma * np.array([0.3, 3.0]):
+        assert_sound(problem, alpha)
+
+
+def test_newton_at_a_given_unknown_meets_newton_at_given_u():
+    """Points of a curve, found again from their neighbours at their own ln τ and ln B."""
+    problem = ww.Problem("relu", "uniform", "four-point", 0.1, 0.7)
+    family = next(f for f in families.specialised_families(problem) if len(f.curve[0]) > 8)
+    nodes, _ = family.curve
+    some = nodes[np.abs(nodes.u) < 15][::3]  # beyond, ln τ and ln B tell little of u
+    for which in (0, 1):
+        numbers = np.full(len(some), which)
+        near = some.u + 0.01, some.z + 0.01 * some.z_slope
+        found = family.at_unknown(numbers, some.z[:, which], *near)
+        assert found.is_good.all()
+        assert found.u == pytest.approx(some.u, abs=1e-7)
+        assert found.z[:, which] == pytest.approx(some.z[:, which], abs=1e-12)
+        assert found.log_alpha == pytest.approx(some.log_alpha, abs=1e-7)

@@ -47,7 +47,8 @@ _NEAR_END, _BEHIND_END, _N_SHARP_END = 0.01, 0.01, 5
 # From an end that is none: how smooth the curve is there, how often it goes on, and by how much, all at once;
 # how much faster if all strides stay on the curve, and slower if none does.
 _SMOOTH, _N_WALK, _STRIDES, _FASTER = 1e-3, 60, (1.0, 4.0, 16.0, 64.0, 256.0), 64.0
-_N_STEEP, _STEEP = 40, 1.5  # steps in ln α along a curve that runs away
+# Steps in ln α or an unknown along a curve that runs away, and from what change of it on the way to its end.
+_N_STEEP, _STEEP, _RUNS_AWAY = 40, 1.5, 0.3
 _MOST_NODES = 400
 _TORN = 0.3  # of an unknown between neighbours on the grid, beyond what its slopes say
 _ROUNDING = 1e-13  # changes of ln α that mean nothing
@@ -72,7 +73,7 @@ class Question:
 
     family: Family
     method: str
-    arguments: tuple[Array, ...]
+    arguments: tuple[Array | Integers, ...]
 
     def answer(self) -> Any:
         return getattr(self.family, self.method)(*self.arguments)
@@ -120,7 +121,12 @@ class Family(Equations):
         found: Points = self.together("solved_at_alpha", log_alpha, u, z)
         return found
 
-    def together(self, method: str, *arguments: Array) -> Any:
+    def at_unknown(self, which: Integers, value: Array, u: Array, z: Array) -> Points:
+        """The solutions at a given value of one of the unknowns that Newton's method reaches from (u, z)."""
+        found: Points = self.together("solved_at_unknown", which, value, u, z)
+        return found
+
+    def together(self, method: str, *arguments: Array | Integers) -> Any:
         """What a method of the equations gives, asked together with what other families ask if there are."""
         question = Question(self, method, arguments)
         return ask(question) if is_in_step() else question.answer()
@@ -703,23 +709,32 @@ class Family(Equations):
         return Points.joined([last, new])[place * n + row], u[place + 1, row]
 
     def _nearing(self, last: Points, far: Array) -> Points:
-        """The last points, and where α runs away as they are neared further ones, at even steps of ln α."""
+        """The last points, and further ones where ln α or an unknown runs away, at even steps of it.
+
+        B may run away long before α does: with hardly any noise α stays about the same for long.
+        """
         found = [last]
         step = np.full(far.size, _STEEP)
         for _ in range(_N_STEEP):
+            rate, which = _steepest(last, far)
             with np.errstate(invalid="ignore"):
-                is_steep = np.abs(last.slope * (far - last.u)) > 0.3
+                is_steep = np.abs(rate * (far - last.u)) > _RUNS_AWAY
             is_steep &= (np.abs(last.log_alpha) < _FAR) & (step > 0.2)
             last, far, step = last[is_steep], far[is_steep], step[is_steep]
+            rate, which = rate[is_steep], which[is_steep]
             if not far.size:
                 break
-            move = step * np.sign(last.slope * (far - last.u)) / last.slope
+            move = step * np.sign(rate * (far - last.u)) / rate
             reach = np.where(np.abs(move) < np.abs(far - last.u), move, 0.9 * (far - last.u))
-            new = self.at_alpha(
-                last.log_alpha + move * last.slope,
-                last.u + reach,
-                last.z + move[:, None] * last.z_slope,
-            )
+            u, z = last.u + reach, last.z + move[:, None] * last.z_slope
+            new = last[np.arange(far.size)]
+            rows = np.nonzero(which < 0)[0]
+            if rows.size:
+                goal = last.log_alpha[rows] + move[rows] * last.slope[rows]
+                new.put(rows, self.at_alpha(goal, u[rows], z[rows]))
+            rows = np.nonzero(which >= 0)[0]
+            if rows.size:
+                new.put(rows, self.at_unknown(which[rows], z[rows, which[rows]], u[rows], z[rows]))
             is_there = new.is_good & ((new.u - last.u) * (far - new.u) > 0)
             step = np.where(is_there, step, 0.5 * step)
             last = _choose(is_there, new, last)
@@ -862,6 +877,18 @@ def with_sides(
     flags = [is_joined, ~is_step[is_low], np.ones(int(is_high.sum()), dtype=bool)]
     order = np.argsort(everything.u, kind="stable")
     return everything[order], np.concatenate(flags)[order]
+
+
+def _steepest(points: Points, far: Array) -> tuple[Array, Integers]:
+    """Slope of what runs away on the way to places behind points: of ln α (number -1), else of an unknown."""
+    rows = np.arange(len(points))
+    with np.errstate(invalid="ignore"):
+        is_alpha = np.abs(points.slope * (far - points.u)) > _RUNS_AWAY
+    if not points.z.shape[1]:
+        return points.slope, np.full(rows.size, -1)
+    which = np.argmax(np.abs(points.z_slope), axis=1)
+    rate = np.where(is_alpha, points.slope, points.z_slope[rows, which])
+    return rate, np.where(is_alpha, -1, which)
 
 
 def _runs_out(points: Points, way: Array) -> Bools:

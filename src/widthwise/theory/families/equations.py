@@ -128,6 +128,27 @@ class Equations(ABC):
         points.log_alpha = np.where(points.is_good, log_alpha, points.log_alpha)
         return points
 
+    def solved_at_unknown(self, which: Integers, value: Array, u: Array, z: Array) -> Points:
+        """The solutions at a given value of one of the unknowns that Newton's method reaches from (u, z)."""
+        best = _Best()
+
+        def equations(rows: Integers, y: Array) -> tuple[Array, Array]:
+            s = best.seen(self.only(rows).system(y[:, -1], y[:, :-1]))
+            every, fixed = np.arange(rows.size), which[rows]
+            by = np.zeros((rows.size, y.shape[1], y.shape[1]))
+            by[:, :-1, :-1], by[:, :-1, -1], by[every, -1, fixed] = s.by_z, s.by_u, 1.0
+            return np.column_stack([s.errors, y[every, fixed] - value[rows]]), by
+
+        with np.errstate(all="ignore"):
+            y, residual = newton_rows(
+                equations,
+                np.column_stack([z, u]),
+                rtol=_RTOL,
+                max_steps=_MAX_STEPS,
+                on_better=best.keep,
+            )
+            return _points(y[:, -1], y[:, :-1], residual, best.system)
+
 
 class _Best:
     """The equations at the best point that each row has been at, as Newton's method goes on."""
