@@ -1359,6 +1359,7 @@ def test_a_curve_is_not_walked_along_beyond_every_alpha(monkeypatch):
         ("sign(x)", "rademacher", "four-point", 1.0),
         ("relu(x)", "uniform", "uniform", 2.0),
         ("0.7*he2(x)+0.3*he3(x)", "sparse-gaussian(0.1)", "four-point", 0.7),
+        ("x**2", "uniform", "uniform", 1.3),
     ],
 )
 def test_outputs_of_any_size_have_the_same_solution(activation, weights, readouts, alpha, size):

@@ -33,7 +33,7 @@ THEORIES = ("main", "factorised")
 MOST_CLASSES = 1000
 """Sizes of readouts up to which problems with a matrix part are solved."""
 _MOST_TILTED = 64  # sizes of readouts up to which the spectrum is computed if mu_2 = 0
-_ORDINARY = 10.0  # |ln g(1)|
+_ORDINARY = 10.0  # |ln g(1)|, or of μ₂²/2
 _LEAST = 1e-290  # stands for 0 in logarithms: overlaps closer to 1 than this are 1
 
 
@@ -100,8 +100,10 @@ class Setting:
 
     @property
     def log_coupling_unit(self) -> float:
-        """ln of the unit of B, 1/g(1): 0 for outputs of all ordinary sizes, which so have the same grids."""
-        size = float(np.log(self.kernel_total)) if self.kernel_total > 0 else 0.0
+        """ln of the unit of B, 1/g(1) or 2/μ₂²: 0 for outputs of all ordinary sizes, which have one grid."""
+        if self.is_linear:
+            return 0.0
+        size = float(np.log(self.kernel_total if self.kernel_total > 0 else 0.5 * self.mu2_squared))
         return -size if abs(size) > _ORDINARY else 0.0
 
     def output_gap(self, matrix_mmse: Array, kernel_gap: Array) -> Array:

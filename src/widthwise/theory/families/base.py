@@ -48,7 +48,7 @@ _NEAR_END, _BEHIND_END, _N_SHARP_END = 0.01, 0.01, 5
 # how much faster if all strides stay on the curve, and slower if none does.
 _SMOOTH, _N_WALK, _STRIDES, _FASTER = 1e-3, 60, (1.0, 4.0, 16.0, 64.0, 256.0), 64.0
 # Steps in ln α or an unknown along a curve that runs away, and from what change of it on the way to its end.
-_N_STEEP, _STEEP, _RUNS_AWAY = 40, 1.5, 0.3
+_N_STEEP, _STEEP, _LEAST_RISE = 40, 1.5, 0.3
 _MOST_NODES = 400
 _TORN = 0.3  # of an unknown between neighbours on the grid, beyond what its slopes say
 _ROUNDING = 1e-13  # changes of ln α that mean nothing
@@ -718,7 +718,7 @@ class Family(Equations):
         for _ in range(_N_STEEP):
             rate, which = _steepest(last, far)
             with np.errstate(invalid="ignore"):
-                is_steep = np.abs(rate * (far - last.u)) > _RUNS_AWAY
+                is_steep = np.abs(rate * (far - last.u)) > _LEAST_RISE
             is_steep &= (np.abs(last.log_alpha) < _FAR) & (step > 0.2)
             last, far, step = last[is_steep], far[is_steep], step[is_steep]
             rate, which = rate[is_steep], which[is_steep]
@@ -883,7 +883,7 @@ def _steepest(points: Points, far: Array) -> tuple[Array, Integers]:
     """Slope of what runs away on the way to places behind points: of ln α (number -1), else of an unknown."""
     rows = np.arange(len(points))
     with np.errstate(invalid="ignore"):
-        is_alpha = np.abs(points.slope * (far - points.u)) > _RUNS_AWAY
+        is_alpha = np.abs(points.slope * (far - points.u)) > _LEAST_RISE
     if not points.z.shape[1]:
         return points.slope, np.full(rows.size, -1)
     which = np.argmax(np.abs(points.z_slope), axis=1)

@@ -113,7 +113,7 @@ class SeenRoots:
         if not self._n:
             return False
         log = self._log(snr)
-        # Most differ in the class that is most apart; few are compared in all.
+        # The largest readouts tell most of them apart; few are compared in all classes.
         near = np.nonzero(np.abs(self._logs[: self._n, 0] - log[0]) < _SAME)[0]
         return bool((np.abs(self._logs[near] - log).max(axis=1, initial=0.0) < _SAME).any())
 
