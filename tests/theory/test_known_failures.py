@@ -43,6 +43,28 @@ def assert_sound(problem, alpha):
     assert not violations, "\n".join(violations)
 
 
+def _with_five_kinds_of_roots(n_sizes):
+    """Two of five atoms near each other, and a step."""
+    law = ww.weights.Discrete(
+        (
+            -3.7693768473533544,
+            -0.06075783198453321,
+            0.5671800619416195,
+            1.0882349100931081,
+            1.110502211296163,
+        ),
+        (
+            0.05265616236736987,
+            0.7039822452941503,
+            0.04556167504618305,
+            0.19066365096143134,
+            0.007136266330865428,
+        ),
+    )
+    readouts = ww.readouts.Exponential(6.138, n_sizes)
+    return ww.Problem("step(x-0.7)", law, readouts, ww.channels.StudentT(0.03745, 2.06), 0.3971)
+
+
 class TestRareReadouts:
     """The branch of units with the rare, large readout was lost at some α between others that had it."""
 
@@ -1279,25 +1301,7 @@ def test_roots_of_several_classes_are_changed_one_after_the_other():
 
     The error was 0.0056 for 0.0038 over a quarter of a per cent of α.
     """
-    law = ww.weights.Discrete(
-        (
-            -3.7693768473533544,
-            -0.06075783198453321,
-            0.5671800619416195,
-            1.0882349100931081,
-            1.110502211296163,
-        ),
-        (
-            0.05265616236736987,
-            0.7039822452941503,
-            0.04556167504618305,
-            0.19066365096143134,
-            0.007136266330865428,
-        ),
-    )
-    problem = ww.Problem(
-        "step(x-0.7)", law, ww.readouts.Exponential(6.138, 13), ww.channels.StudentT(0.03745, 2.06), 0.3971
-    )
+    problem = _with_five_kinds_of_roots(13)
     curve = ww.learning_curve(problem, [0.2246, 0.225, 0.2252, 0.2255, 0.227])
     assert rising(curve) == []
     assert [np.count_nonzero(s.weight_overlap) for s in curve] == [9, 10, 10, 10, 10]
@@ -1428,25 +1432,7 @@ def test_labels_that_are_always_the_same_teach_nothing(problem):
 def test_what_a_stable_solution_leads_to_is_listed(factor):
     """Five sizes, five kinds of roots: where the root of another class ends, the curve that is traced does,
     and the branch goes on for a while with that class moving."""
-    law = ww.weights.Discrete(
-        (
-            -3.7693768473533544,
-            -0.06075783198453321,
-            0.5671800619416195,
-            1.0882349100931081,
-            1.110502211296163,
-        ),
-        (
-            0.05265616236736987,
-            0.7039822452941503,
-            0.04556167504618305,
-            0.19066365096143134,
-            0.007136266330865428,
-        ),
-    )
-    problem = ww.Problem(
-        "step(x-0.7)", law, ww.readouts.Exponential(6.138, 5), ww.channels.StudentT(0.03745, 2.06), 0.3971
-    )
+    problem = _with_five_kinds_of_roots(5)
     begin, there = ww.solutions(problem, 0.255), ww.solutions(problem, 0.255 * factor)
     stable = [s for s in begin if s.is_stable and s.branch == "specialised" and np.isfinite(s.tilt)]
     reached = [s for s in (follow(s, 0.255 * factor) for s in stable) if s is not None]

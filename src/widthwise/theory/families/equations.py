@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Self
 
@@ -116,15 +116,7 @@ class Equations(ABC):
             lower = np.column_stack([s.alpha_by_z, s.alpha_by_u])[:, None, :]
             return errors, np.concatenate([upper, lower], axis=1)
 
-        with np.errstate(all="ignore"):
-            y, residual = newton_rows(
-                equations,
-                np.column_stack([z, u]),
-                rtol=_RTOL,
-                max_steps=_MAX_STEPS,
-                on_better=best.keep,
-            )
-            points = _points(y[:, -1], y[:, :-1], residual, best.system)
+        points = _points_reached(equations, best, u, z)
         points.log_alpha = np.where(points.is_good, log_alpha, points.log_alpha)
         return points
 
@@ -139,15 +131,7 @@ class Equations(ABC):
             by[:, :-1, :-1], by[:, :-1, -1], by[every, -1, fixed] = s.by_z, s.by_u, 1.0
             return np.column_stack([s.errors, y[every, fixed] - value[rows]]), by
 
-        with np.errstate(all="ignore"):
-            y, residual = newton_rows(
-                equations,
-                np.column_stack([z, u]),
-                rtol=_RTOL,
-                max_steps=_MAX_STEPS,
-                on_better=best.keep,
-            )
-            return _points(y[:, -1], y[:, :-1], residual, best.system)
+        return _points_reached(equations, best, u, z)
 
 
 class _Best:
@@ -168,6 +152,17 @@ class _Best:
     def keep(self, rows: Integers, which: Bools) -> None:
         """Of the newest points those that are better than any before."""
         self.system.put(rows, self._newest[which])
+
+
+def _points_reached(
+    equations: Callable[[Integers, Array], tuple[Array, Array]], best: _Best, u: Array, z: Array
+) -> Points:
+    """Where Newton's method in (z, u) ends, given errors and derivatives of all equations."""
+    with np.errstate(all="ignore"):
+        y, residual = newton_rows(
+            equations, np.column_stack([z, u]), rtol=_RTOL, max_steps=_MAX_STEPS, on_better=best.keep
+        )
+        return _points(y[:, -1], y[:, :-1], residual, best.system)
 
 
 def _points(u: Array, z: Array, residual: Array, s: System) -> Points:
